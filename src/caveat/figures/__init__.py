@@ -1,0 +1,57 @@
+"""figures: what caveat keeps. A Run is the document, a Figure one value of it with all its conditions."""
+
+from caveat.figures.conditions import (
+    GROUPS,
+    SCENARIOS,
+    TABLE,
+    Claim,
+    Condition,
+    Conditions,
+    Value,
+    conditions_of,
+    format_value,
+)
+from caveat.figures.figure import Figure, figures_of, primary_figure
+from caveat.figures.merge import close, merge, merge_all, same_facts
+from caveat.figures.metrics import METRICS, Metric, metric
+from caveat.figures.provenance import SOURCE_KINDS, Provenance, Source
+from caveat.figures.run import FORMAT, SHOWN, Row, Run, Spread, canonical, dump, json_schema, load
+from caveat.figures.validity import ASPECTS, Check, concerning, outcome
+
+__all__ = [
+    "ASPECTS",
+    "FORMAT",
+    "GROUPS",
+    "METRICS",
+    "SCENARIOS",
+    "SHOWN",
+    "SOURCE_KINDS",
+    "TABLE",
+    "Check",
+    "Claim",
+    "Condition",
+    "Conditions",
+    "Figure",
+    "Metric",
+    "Provenance",
+    "Row",
+    "Run",
+    "Source",
+    "Spread",
+    "Value",
+    "canonical",
+    "close",
+    "concerning",
+    "conditions_of",
+    "dump",
+    "figures_of",
+    "format_value",
+    "json_schema",
+    "load",
+    "merge",
+    "merge_all",
+    "metric",
+    "outcome",
+    "primary_figure",
+    "same_facts",
+]

@@ -1,0 +1,354 @@
+"""The conditions that make a figure true: one table, and the record that holds a run's values for it.
+
+Every condition is known, undisclosed or not applicable. A missing value is never zero and never assumed.
+To add a condition, add one line to `TABLE`; no stored id changes, because ids leave out what is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
+
+import msgspec
+
+from caveat.errors import DocumentError
+from caveat.units import format_number, format_seconds
+
+Value = bool | int | float | str | dict[str, float]
+Scalar = bool | int | float | str
+State = Literal["known", "undisclosed", "not applicable"]
+Kind = Literal["text", "number", "count", "seconds", "flag", "technique", "lengths", "numbers"]
+
+GROUPS = ("workload", "load", "model", "system", "stack", "protocol")
+TECHNIQUE_STATES = ("on", "off")
+LENGTH_STATISTICS = ("mean", "p50", "p90", "p99", "max", "n")
+SCENARIOS = ("offline", "server", "interactive", "single-stream", "multi-stream")
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """One line of the table. `allowed`, where given, lists every value that may occur."""
+
+    key: str
+    group: str
+    kind: Kind
+    meaning: str
+    unit: str = ""
+    allowed: tuple[str, ...] = ()
+
+
+TABLE: tuple[Condition, ...] = (
+    # workload: what one request is
+    Condition("benchmark", "workload", "text", "published benchmark or data set profile, with its accuracy track"),
+    Condition("model_submitted", "workload", "text", "name under which the model was filed, where it is another"),
+    Condition("dataset", "workload", "text", "where the prompts come from"),
+    Condition("dataset_samples", "workload", "count", "distinct prompts of the performance run"),
+    Condition("input_tokens", "workload", "lengths", "input length of a request", "{token}"),
+    Condition("output_tokens", "workload", "lengths", "output length achieved in this run", "{token}"),
+    Condition("output_tokens_requested", "workload", "lengths", "output length that was asked for", "{token}"),
+    Condition(
+        "accuracy_tokens_per_sample",
+        "workload",
+        "number",
+        "mean output length in the accuracy run",
+        "{token}",
+    ),
+    Condition("input_tokens_max", "workload", "count", "longest input the benchmark admits", "{token}"),
+    Condition("output_tokens_cap", "workload", "count", "output length at which generation is cut", "{token}"),
+    Condition("prefix_reuse", "workload", "text", "how much of the input is shared between requests"),
+    Condition("sessions", "workload", "text", "whether requests follow each other in conversations"),
+    Condition("modality", "workload", "text", "text, image+text or speech"),
+    Condition("decoding", "workload", "text", "greedy, beams, or sampling parameters"),
+    # load: how requests arrive, and what was demanded of their latency
+    Condition("scenario", "load", "text", "the scenario of the run"),
+    Condition("arrivals", "load", "text", "the arrival process"),
+    Condition("loop", "load", "text", "whether completions hold back arrivals", "", ("open", "closed", "burst")),
+    Condition("latency_clock", "load", "text", "the moment from which latency counts"),
+    Condition("target_qps", "load", "number", "rate that was asked for, not a limit that was found", "{request}/s"),
+    Condition("scheduled_qps", "load", "number", "rate at which requests were scheduled", "{request}/s"),
+    Condition("completed_qps", "load", "number", "rate at which requests were completed", "{request}/s"),
+    Condition("concurrency", "load", "count", "requests always in flight (closed loop)", "{request}"),
+    Condition("duration_s", "load", "seconds", "length of the measured window", "s"),
+    Condition("min_duration_s", "load", "seconds", "shortest duration that was demanded", "s"),
+    Condition("queries", "load", "count", "queries issued"),
+    Condition("min_queries", "load", "count", "fewest queries that were demanded"),
+    Condition("samples_per_query", "load", "count", "samples that arrive together"),
+    Condition("warmup", "load", "text", "what was left out at the start, and by which rule"),
+    Condition("ttft_limit_s", "load", "seconds", "limit on time to first token", "s"),
+    Condition("tpot_limit_s", "load", "seconds", "limit on time per output token", "s"),
+    Condition("latency_limit_s", "load", "seconds", "limit on the whole request", "s"),
+    Condition("limit_percentile", "load", "number", "percentile at which the limits hold, as a share"),
+    Condition("headroom_ttft", "load", "number", "p99 TTFT / its limit: near 1 is at the limit, small is far below"),
+    Condition("headroom_tpot", "load", "number", "p99 TPOT / its limit: near 1 is at the limit, small is far below"),
+    Condition("headroom_latency", "load", "number", "p99 latency / its limit: near 1 is at the limit"),
+    Condition("coalesced", "load", "flag", "overdue queries were handed over together (latencies unchanged)"),
+    Condition(
+        "schedule",
+        "load",
+        "text",
+        "whether the arrival schedule was recomputed from its seed and matched the log",
+        "",
+        ("reproduced", "differs", "not checked", "not checkable"),
+    ),
+    # model
+    Condition("model", "model", "text", "model that was served"),
+    Condition("parameters_b", "model", "number", "parameters, in billions"),
+    Condition("weight_precision", "model", "text", "data types of the weights"),
+    Condition("activation_precision", "model", "text", "data types of the activations"),
+    Condition("kv_cache_precision", "model", "text", "data type of the KV cache"),
+    Condition("accuracy_track", "model", "text", "share of the reference accuracy that is demanded, in percent"),
+    Condition("accuracy", "model", "numbers", "accuracy reached"),
+    Condition("accuracy_required", "model", "numbers", "accuracy demanded"),
+    # system
+    Condition("submitter", "system", "text", "organisation that answers for the result"),
+    Condition("system", "system", "text", "name of the system"),
+    Condition("platform", "system", "text", "short name under which the system was filed"),
+    Condition("accelerator", "system", "text", "accelerator family"),
+    Condition("accelerator_stated", "system", "text", "accelerator as the source words it"),
+    Condition("accelerators", "system", "count", "accelerators in the whole system"),
+    Condition("accelerators_per_node", "system", "count", "accelerators in one node"),
+    Condition("nodes", "system", "count", "nodes"),
+    Condition("accelerator_memory", "system", "text", "memory of one accelerator as the source words it"),
+    Condition("accelerator_interconnect", "system", "text", "link between accelerators"),
+    Condition("host_processor", "system", "text", "host processor"),
+    Condition("host_processors_per_node", "system", "count", "host processors in one node"),
+    Condition("host_memory", "system", "text", "host memory as the source words it"),
+    Condition("host_network", "system", "text", "network between nodes"),
+    Condition("cooling", "system", "text", "cooling"),
+    Condition("power_w", "system", "number", "measured system power", "W"),
+    # stack: what can change the meaning of a rate
+    Condition("engine", "stack", "text", "serving framework and version"),
+    Condition("software", "stack", "text", "the rest of the software stack"),
+    Condition("operating_system", "stack", "text", "operating system"),
+    Condition("continuous_batching", "stack", "technique", "requests join and leave the batch between steps"),
+    Condition("chunked_prefill", "stack", "technique", "long prompts are split over several steps"),
+    Condition("prefix_caching", "stack", "technique", "KV entries are reused between requests"),
+    Condition("speculative_decoding", "stack", "technique", "several tokens are proposed and checked per step"),
+    Condition("disaggregation", "stack", "technique", "prefill and decode run on different accelerators"),
+    Condition("multi_model_routing", "stack", "technique", "several models answer behind one address"),
+    Condition("kv_cache_quantisation", "stack", "technique", "KV entries are kept in fewer bits"),
+    Condition("multi_node", "stack", "text", "by which means several nodes act as one system"),
+    # protocol
+    Condition("suite", "protocol", "text", "benchmark suite or tool family"),
+    Condition("harness", "protocol", "text", "program that made the load and took the times"),
+    Condition("harness_version", "protocol", "text", "its version"),
+    Condition("round", "protocol", "text", "round of the suite"),
+    Condition("division", "protocol", "text", "division", "", ("closed", "open", "network")),
+    Condition(
+        "availability",
+        "protocol",
+        "text",
+        "whether the system can be bought",
+        "",
+        ("available", "preview", "rdi"),
+    ),
+    Condition("system_type", "protocol", "text", "category of the system"),
+    Condition(
+        "review",
+        "protocol",
+        "text",
+        "who stands behind the number",
+        "",
+        ("reviewed", "self-reported", "unverified", "simulated"),
+    ),
+    Condition("power_run", "protocol", "flag", "the run was also a power measurement"),
+    Condition("run_date", "protocol", "text", "when the run was made"),
+    Condition("location", "protocol", "text", "where the result stands in the published tree"),
+    Condition("fingerprint", "protocol", "text", "hash of the run's own log: equal for one run filed twice"),
+)
+
+BY_KEY: dict[str, Condition] = {row.key: row for row in TABLE}
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """What one source says about one condition."""
+
+    value: Value
+    source: str
+
+
+class Conditions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The values of one run. A key of the table that stands nowhere here is undisclosed.
+
+    `sources` maps a key to the index of its source in the run's provenance; `claims` keeps what several
+    sources say about one key. Raises DocumentError naming the key, what was found and what was expected.
+    """
+
+    known: dict[str, Value] = {}
+    not_applicable: tuple[str, ...] = ()
+    sources: dict[str, int] = {}
+    claims: dict[str, tuple[Claim, ...]] = {}
+
+    def __post_init__(self) -> None:
+        for key, value in self.known.items():
+            check(key, value)
+        for key in (*self.not_applicable, *self.sources, *self.claims):
+            if key not in BY_KEY:
+                raise DocumentError(f"no condition is called {key!r}", next="see docs/conditions.md")
+        for key in self.not_applicable:
+            if key in self.known:
+                raise DocumentError(f"{key} is both known and not applicable")
+
+    def get(self, key: str) -> Value | None:
+        """The value, or None where it is undisclosed or not applicable. KeyError for an unknown key."""
+        return self.known.get(BY_KEY[key].key)
+
+    def number(self, key: str) -> float | None:
+        """The value of a numeric condition; None where it is not known."""
+        value = self.get(key)
+        return float(value) if isinstance(value, int | float) else None
+
+    def words(self, key: str) -> str | None:
+        """The value of a text condition; None where it is not known."""
+        value = self.get(key)
+        return value if isinstance(value, str) else None
+
+    def numbers(self, key: str) -> dict[str, float]:
+        """The parts of a lengths or numbers condition; empty where it is not known."""
+        value = self.get(key)
+        return value if isinstance(value, dict) else {}
+
+    def state(self, key: str) -> State:
+        """Whether the key is known, undisclosed or not applicable."""
+        if key in self.known:
+            return "known"
+        return "not applicable" if BY_KEY[key].key in self.not_applicable else "undisclosed"
+
+    def text(self, key: str) -> str:
+        """The value for people, or the word for its absence."""
+        value = self.get(key)
+        return self.state(key) if value is None else format_value(BY_KEY[key], value)
+
+    def conflicts(self) -> tuple[str, ...]:
+        """Keys on which the sources disagree."""
+        return tuple(k for k, claims in self.claims.items() if any(c.value != claims[0].value for c in claims))
+
+    def disclosed(self) -> tuple[int, int]:
+        """(conditions known, conditions that apply)."""
+        return len(self.known), len(TABLE) - len(self.not_applicable)
+
+    def flat(self) -> dict[str, Scalar]:
+        """Known values with distributions spread out: `output_tokens.mean`. For filters and columns."""
+        return dict(_flat(self.known))
+
+
+def _flat(known: Mapping[str, Value]) -> Iterator[tuple[str, Scalar]]:
+    for key, value in known.items():
+        if isinstance(value, dict):
+            yield from ((f"{key}.{part}", number) for part, number in value.items())
+        else:
+            yield key, value
+
+
+def conditions_of(
+    values: Mapping[str, Value | None],
+    *,
+    not_applicable: tuple[str, ...] = (),
+    source: int = 0,
+    claims: Mapping[str, tuple[Claim, ...]] | None = None,
+) -> Conditions:
+    """Conditions from plain values of one source; None values and empty texts are undisclosed."""
+    known = {key: normal(key, value) for key, value in values.items() if value is not None and value not in ("", {})}
+    return Conditions(
+        known=known,
+        not_applicable=tuple(sorted(key for key in not_applicable if key not in known)),
+        sources=dict.fromkeys(known, source),
+        claims=dict(claims or {}),
+    )
+
+
+def normal(key: str, value: Value) -> Value:
+    """The one way to write a value: counts are int, numbers and seconds are float."""
+    row = _row(key)
+    if isinstance(value, bool) or row.kind in ("text", "flag", "technique"):
+        return value
+    if isinstance(value, dict):
+        return {part: float(number) for part, number in value.items()}
+    if isinstance(value, int | float) and row.kind in ("number", "seconds"):
+        return float(value)
+    if isinstance(value, float) and row.kind == "count" and value.is_integer():
+        return int(value)
+    return value
+
+
+def _row(key: str) -> Condition:
+    row = BY_KEY.get(key)
+    if row is None:
+        raise DocumentError(f"no condition is called {key!r}", next="see docs/conditions.md")
+    return row
+
+
+def check(key: str, value: Value) -> None:
+    """Raise DocumentError where the value does not fit its line of the table."""
+    row = _row(key)
+    expected = _CHECKS[row.kind](value)
+    if expected:
+        raise DocumentError(f"{key}: found {value!r}, expected {expected}")
+    if row.allowed and value not in row.allowed:
+        raise DocumentError(f"{key}: found {value!r}, expected one of {', '.join(row.allowed)}")
+
+
+def _check_text(value: Value) -> str:
+    return "" if isinstance(value, str) and value else "a text that is not empty"
+
+
+def _check_number(value: Value) -> str:
+    good = isinstance(value, float) and math.isfinite(value)
+    return "" if good else "a finite number"
+
+
+def _check_count(value: Value) -> str:
+    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+    return "" if good else "a whole number that is not negative"
+
+
+def _check_seconds(value: Value) -> str:
+    good = isinstance(value, float) and math.isfinite(value) and value >= 0
+    return "" if good else "a time in seconds that is not negative"
+
+
+def _check_flag(value: Value) -> str:
+    return "" if isinstance(value, bool) else "true or false"
+
+
+def _check_technique(value: Value) -> str:
+    return "" if value in TECHNIQUE_STATES else "on or off (undisclosed is the absence of a value)"
+
+
+def _check_lengths(value: Value) -> str:
+    good = (
+        isinstance(value, dict)
+        and value
+        and all(k in LENGTH_STATISTICS and math.isfinite(v) and v >= 0 for k, v in value.items())
+    )
+    return "" if good else f"token lengths by statistic ({', '.join(LENGTH_STATISTICS)})"
+
+
+def _check_numbers(value: Value) -> str:
+    good = isinstance(value, dict) and value and all(math.isfinite(v) for v in value.values())
+    return "" if good else "finite numbers by name"
+
+
+_CHECKS: dict[Kind, Callable[[Value], str]] = {
+    "text": _check_text,
+    "number": _check_number,
+    "count": _check_count,
+    "seconds": _check_seconds,
+    "flag": _check_flag,
+    "technique": _check_technique,
+    "lengths": _check_lengths,
+    "numbers": _check_numbers,
+}
+
+
+def format_value(row: Condition, value: Value) -> str:
+    """One value of one condition for people."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{part} {number:,.6g}" for part, number in value.items())
+    if isinstance(value, str):
+        return value
+    if row.kind == "seconds":
+        return format_seconds(value)
+    return f"{value:,}" if isinstance(value, int) else format_number(value)

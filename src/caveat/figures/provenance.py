@@ -1,0 +1,64 @@
+"""Where a run's numbers come from: files with hashes, tools, and for derived figures the formula and inputs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from caveat.errors import DocumentError
+
+Origin = Literal["measured", "simulated", "imported", "derived"]
+
+# From richest to poorest: where two sources of one run disagree, the earlier kind is believed.
+SOURCE_KINDS: tuple[str, ...] = (
+    "samples",
+    "log-summary",  # before the detail log: its Server rates carry two decimals, the detail log six digits
+    "log-detail",
+    "accuracy-report",
+    "system-description",
+    "measurement-description",
+    "tool-result",
+    "published-summary",
+    "rules",
+    "folder-names",
+)
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One file (or rule) that says something. `place` is a row, line or key inside it; `path` is local or published.
+
+    `sha256` is the hash of the whole file in hex, empty for rules. Paths and dates do not enter ids.
+    """
+
+    kind: str
+    path: str
+    sha256: str = ""
+    place: str = ""
+    retrieved: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in SOURCE_KINDS:
+            raise DocumentError(f"no kind of source is called {self.kind!r}; one of {', '.join(SOURCE_KINDS)}")
+
+    @property
+    def rank(self) -> int:
+        """Place in SOURCE_KINDS: smaller is richer."""
+        return SOURCE_KINDS.index(self.kind)
+
+
+class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the run came to be known. A derived run names its formula and the figure ids that went in."""
+
+    origin: Origin
+    sources: tuple[Source, ...] = ()
+    tool: str = "caveat"
+    tool_version: str = ""
+    formula: str = ""
+    inputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.origin == "derived" and not (self.formula and self.inputs):
+            raise DocumentError("a derived run needs its formula and the ids of its inputs")
+        if self.origin == "imported" and not self.sources:
+            raise DocumentError("an imported run needs at least one source")

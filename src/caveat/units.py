@@ -1,0 +1,91 @@
+"""Units: the few that figures are stored in, and how a value with its unit is written for people.
+
+Documents hold times in seconds; samples hold integer nanoseconds. Conversion happens once, at the border,
+with the functions here. Unit strings are UCUM, as in OpenTelemetry's conventions.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+
+NS_PER_S = 1_000_000_000
+MS_PER_S = 1_000
+
+
+class Unit(StrEnum):
+    """UCUM strings of the units in which rows are stored."""
+
+    SECOND = "s"
+    TOKEN = "{token}"  # noqa: S105  (a unit, not a secret)
+    REQUEST = "{request}"
+    TOKENS_PER_SECOND = "{token}/s"
+    SAMPLES_PER_SECOND = "{sample}/s"
+    REQUESTS_PER_SECOND = "{request}/s"
+    TASKS_PER_SECOND = "{task}/s"
+    TOKENS_PER_SAMPLE = "{token}/{sample}"
+    RATIO = "1"
+    WATT = "W"
+    JOULE = "J"
+
+
+_WORDS: dict[Unit, str] = {
+    Unit.SECOND: "s",
+    Unit.TOKEN: "tokens",
+    Unit.REQUEST: "requests",
+    Unit.TOKENS_PER_SECOND: "tokens/s",
+    Unit.SAMPLES_PER_SECOND: "samples/s",
+    Unit.REQUESTS_PER_SECOND: "requests/s",
+    Unit.TASKS_PER_SECOND: "tasks/s",
+    Unit.TOKENS_PER_SAMPLE: "tokens/sample",
+    Unit.RATIO: "",
+    Unit.WATT: "W",
+    Unit.JOULE: "J",
+}
+
+
+def seconds_from_ns(ns: float) -> float:
+    """Nanoseconds to seconds."""
+    return ns / NS_PER_S
+
+
+def seconds_from_ms(ms: float) -> float:
+    """Milliseconds to seconds."""
+    return ms / MS_PER_S
+
+
+def unit_words(unit: Unit) -> str:
+    """The unit as people write it: `tokens/s`, not `{token}/s`."""
+    return _WORDS[unit]
+
+
+def format_number(value: float) -> str:
+    """A number for a table: thousands grouped, about five significant digits, never scientific for everyday sizes."""
+    if not math.isfinite(value):
+        return str(value)
+    size = abs(value)
+    if size >= 1000:
+        return f"{value:,.0f}"
+    if size >= 100:
+        return f"{value:,.1f}"
+    if size >= 1 or size == 0:
+        return f"{value:.4g}"
+    return f"{value:.3g}"
+
+
+def format_seconds(seconds: float) -> str:
+    """A time for people: `70.1 ms`, `2 s`, `20 min`."""
+    size = abs(seconds)
+    if size < 1:
+        return f"{seconds * MS_PER_S:.3g} ms"
+    if size < 600:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min"
+
+
+def format_quantity(value: float, unit: Unit) -> str:
+    """A value with its unit, for people. Times choose their own scale."""
+    if unit is Unit.SECOND:
+        return format_seconds(value)
+    words = unit_words(unit)
+    return f"{format_number(value)} {words}" if words else format_number(value)
