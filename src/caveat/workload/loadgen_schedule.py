@@ -80,9 +80,9 @@ def padded_count(count: int, equal_issue_samples: int) -> int:
 def exponentials(seed: int) -> Iterator[Exponentials]:
     """The unit exponentials -ln(1-u) that every schedule of `seed` divides by its rate, in blocks, without end.
 
-    The logarithm is the C library's, one value at a time. NumPy's own differs from it in the last bit for one value
-    in 300 or so, and a last bit can move a gap across a nanosecond. LoadGen's logs come from glibc; elsewhere
-    the C library may differ in a last bit too, where about one gap in 10⁹ could then be a nanosecond off.
+    The logarithm is the C library's, one value at a time, as in LoadGen. NumPy's own differs from glibc's in the
+    last bit of one value in 300; a last bit can move a gap across a nanosecond, though in 102 million gaps of
+    MLPerf v4.1 to v6.0 it never does. Where the C library is not glibc, the same small risk remains.
     """
     # RandomState is frozen by NumPy's policy (NEP 19), and for a plain integer it seeds as C++ std::mt19937 does.
     twister = np.random.RandomState(seed % _TWISTER_SEEDS)
@@ -96,14 +96,13 @@ def exponentials(seed: int) -> Iterator[Exponentials]:
 
 def loadgen_schedule(settings: ScheduleSettings) -> Nanoseconds:
     """When each query is scheduled, in nanoseconds from the start of the run."""
-    clock = _Clock(settings.target_qps, [_Open(0, settings)])
-    arrivals = [np.zeros(1, np.int64)]
-    for block in exponentials(settings.seed):
-        # The clock reuses its buffer for the next block.
-        arrivals.append(clock.advance(block).copy())
-        if ended := clock.take_ended():
-            return np.concatenate(arrivals)[: ended[0].schedule().count]
-    raise AssertionError("exponentials never end")
+    end = _End(settings)
+    clock = _Clock(settings.target_qps, [end])
+    blocks = exponentials(settings.seed)
+    arrivals_ns = [np.zeros(1, np.int64)]
+    while clock.open:
+        arrivals_ns.append(clock.advance(next(blocks)))
+    return np.concatenate(arrivals_ns)[: end.schedule().count]
 
 
 def schedule_extent(settings: ScheduleSettings) -> Schedule:
@@ -117,37 +116,38 @@ def extents(seed: int, requests: Sequence[ScheduleSettings]) -> list[Schedule]:
     The exponentials are drawn once, and schedules of one rate share their arrivals. Memory does not grow with the
     length of the schedules.
     """
-    found: dict[int, Schedule] = {}
-    clocks = _clocks(seed, requests)
+    ends = [_End(settings) for settings in requests]
+    clocks = _clocks(seed, ends)
     blocks = exponentials(seed)
     while clocks:
         block = next(blocks)
         for clock in clocks:
             clock.advance(block)
-            found.update((ended.position, ended.schedule()) for ended in clock.take_ended())
         clocks = [clock for clock in clocks if clock.open]
-    return [found[position] for position in range(len(requests))]
+    return [end.schedule() for end in ends]
 
 
-class _Open:
-    """A schedule whose end is still ahead: first its count is found, then the time at that count."""
+class _End:
+    """Finds the end of one schedule in the passing arrivals: first its count, then the time at that count."""
 
-    def __init__(self, position: int, settings: ScheduleSettings) -> None:
-        self.position = position
-        self._settings = settings
+    def __init__(self, settings: ScheduleSettings) -> None:
+        self.settings = settings
         self._count: int | None = None
         self._duration_ns: int | None = None
         if settings.min_duration_ns == 0:
             self._end_at(settings.min_queries)
 
-    def advance(self, drawn: int, arrivals_ns: Nanoseconds) -> bool:
-        """Look at the times after `drawn` + 1, `drawn` + 2, ... gaps; true when the schedule has ended."""
+    def is_ahead(self) -> bool:
+        """Whether more arrivals are needed."""
+        return self._duration_ns is None
+
+    def look(self, drawn: int, arrivals_ns: Nanoseconds) -> None:
+        """Look at the times after `drawn` + 1, `drawn` + 2, ... gaps."""
         reached = drawn + len(arrivals_ns)
         if self._count is None:
-            self._look_for_the_end(drawn, reached, arrivals_ns)
+            self._look_for_count(drawn, reached, arrivals_ns)
         if self._count is not None and drawn < self._count <= reached:
             self._duration_ns = int(arrivals_ns[self._count - drawn - 1])
-        return self._duration_ns is not None
 
     def schedule(self) -> Schedule:
         """What was found."""
@@ -155,58 +155,62 @@ class _Open:
         assert self._duration_ns is not None
         return Schedule(self._count, self._duration_ns)
 
-    def _look_for_the_end(self, drawn: int, reached: int, arrivals_ns: Nanoseconds) -> None:
-        """The last query must leave at or after the minimum duration; whole sets are tested at their last query."""
-        if arrivals_ns[-1] >= self._settings.min_duration_ns:
-            first_late = drawn + 1 + int(np.searchsorted(arrivals_ns, self._settings.min_duration_ns))
-            self._end_at(max(self._settings.min_queries, first_late + 1))
-        elif 0 < self._settings.max_queries <= reached:
-            self._end_at(self._settings.max_queries)
+    def _look_for_count(self, drawn: int, reached: int, arrivals_ns: Nanoseconds) -> None:
+        """The last query leaves at or after the minimum duration; with equal issue, the last of a set does."""
+        if arrivals_ns[-1] >= self.settings.min_duration_ns:
+            gaps = drawn + 1 + int(np.searchsorted(arrivals_ns, self.settings.min_duration_ns))
+            self._end_at(max(self.settings.min_queries, gaps + 1))
+        elif 0 < self.settings.max_queries <= reached:
+            self._end_at(self.settings.max_queries)
 
     def _end_at(self, least: int) -> None:
-        count = padded_count(least, self._settings.equal_issue_samples)
-        self._count = min(count, self._settings.max_queries or count)
+        count = padded_count(least, self.settings.equal_issue_samples)
+        self._count = min(count, self.settings.max_queries or count)
         if self._count == 0:
             self._duration_ns = 0
 
 
 class _Clock:
-    """The arrivals of one seed at one rate, and the schedules that still read them."""
+    """The arrivals of one seed at one rate, and the ends still looked for in them."""
 
-    def __init__(self, target_qps: float) -> None:
-        self.open: list[_Open] = []
-        self.arrivals_ns = np.empty(0, np.int64)
-        self._target_qps = target_qps
+    def __init__(self, target_qps: float, ends: list[_End]) -> None:
+        self._target_qps = float(target_qps)
         self._drawn = 0
         self._now_ns = 0
+        self.open = ends
+        self._close()
 
-    def advance(self, block: Exponentials) -> list[_Open]:
-        """Read the next block into `arrivals_ns`, the time after each of its gaps; return what ended within it.
+    def advance(self, block: Exponentials) -> Nanoseconds:
+        """The time after each gap of the next block.
 
         The hot path: divide first, then scale, as libstdc++'s exponential_distribution and duration_cast do; the
-        other order rounds differently. The cast to integers cuts toward zero.
+        other order changes one gap of the 102 million in MLPerf v4.1 to v6.0. The cast to integers cuts toward zero.
         """
-        gaps_s = block / self._target_qps
-        gaps_s *= NS_PER_S
-        arrivals_ns = gaps_s.astype(np.int64)
+        gaps_ns = block / self._target_qps
+        gaps_ns *= NS_PER_S
+        arrivals_ns = gaps_ns.astype(np.int64)
         arrivals_ns[0] += self._now_ns
         np.cumsum(arrivals_ns, out=arrivals_ns)
-        ended = [schedule for schedule in self.open if schedule.advance(self._drawn, arrivals_ns)]
-        self.open = [schedule for schedule in self.open if not schedule.ended]
+        for end in self.open:
+            end.look(self._drawn, arrivals_ns)
+        self._close()
         self._drawn += len(block)
         self._now_ns = int(arrivals_ns[-1])
-        self.arrivals_ns = arrivals_ns
-        return ended
+        return arrivals_ns
+
+    def _close(self) -> None:
+        self.open = [end for end in self.open if end.is_ahead()]
 
 
-def _clocks(seed: int, requests: Sequence[ScheduleSettings]) -> list[_Clock]:
+def _clocks(seed: int, ends: Sequence[_End]) -> list[_Clock]:
     """One clock for each rate."""
-    by_rate: dict[float, list[_Open]] = {}
-    for position, settings in enumerate(requests):
-        if settings.seed != seed:
-            raise UsageError(f"seed is {settings.seed} in request {position}, {seed} asked for")
-        by_rate.setdefault(float(settings.target_qps), []).append(_Open(position, settings))
-    return [_Clock(target_qps, waiting) for target_qps, waiting in by_rate.items()]
+    by_rate: dict[float, list[_End]] = {}
+    for end in ends:
+        if end.settings.seed != seed:
+            raise UsageError(f"a request has seed {end.settings.seed}, but the schedules of seed {seed} were asked for")
+        by_rate.setdefault(float(end.settings.target_qps), []).append(end)
+    clocks = [_Clock(target_qps, waiting) for target_qps, waiting in by_rate.items()]
+    return [clock for clock in clocks if clock.open]
 
 
 def _check_integer(field: str, value: object, most: int) -> None:

@@ -1,0 +1,5 @@
+"""`python -m caveat`."""
+
+from caveat.cli.main import run
+
+run()

@@ -1,0 +1,1 @@
+"""cli: one module per verb, loaded on use. Nobody imports this room."""

@@ -1,0 +1,107 @@
+"""caveat import: read result files or whole trees into the ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from caveat.cli.console import JsonOption, LedgerOption, emit, plural, progress, show, verb_app
+from caveat.errors import EXIT_INPUT, EXIT_NO, EXIT_YES
+from caveat.importers import Imported, read
+from caveat.ledger import Added, Ledger
+from caveat.publish import cell, plain_table, printable
+
+app = verb_app()
+SHOWN_PROBLEMS = 20
+
+
+@app.command("import")
+def import_(
+    paths: Annotated[list[Path], typer.Argument(help="Result files, scenario folders, submitters or whole trees.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and report, write nothing.")] = False,
+    as_format: Annotated[str | None, typer.Option("--as", help="Take the files for this format.")] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Also recompute arrival schedules from their seeds.")
+    ] = False,
+    as_json: JsonOption = False,
+    ledger: LedgerOption = None,
+) -> int:
+    """Read any known result file or tree. Exit 0 clean, 1 imported with problems, 4 nothing could be read.
+
+    Log, summary and system description of one run become one figure with all its sources. Importing twice adds
+    nothing.
+
+    \b
+    Examples:
+      caveat import summary_results.json
+      caveat import inference_results_v6.0 --verify
+      caveat import closed/AMD/results/8xMI355X_2xEPYC_9575F/llama2-70b-99.9/Server --dry-run
+      caveat import odd.csv --as mlperf-summary-csv --json
+    """
+    with progress() as bar:
+        tasks: dict[str, Any] = {}
+
+        def step(what: str, done: int, total: int) -> None:
+            task = tasks.setdefault(what, bar.add_task(what, total=total) if what not in tasks else None)
+            bar.update(task, completed=done, total=total)
+
+        imported = read(paths, as_format=as_format, verify=verify, progress=step)
+        added = Ledger(ledger).add(imported.runs, dry_run=dry_run)
+    if as_json:
+        emit(_json(imported, added, dry_run=dry_run))
+    else:
+        _print(imported, added, dry_run=dry_run)
+    if not imported.runs:
+        return EXIT_INPUT
+    return EXIT_NO if imported.problems else EXIT_YES
+
+
+def _json(imported: Imported, added: Added, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "format": "caveat-import/1",
+        "dry_run": dry_run,
+        "runs": len(imported.runs),
+        "added": list(added.added),
+        "known": list(added.known),
+        "replaced": added.replaced,
+        "problems": [msgspec.to_builtins(problem) for problem in imported.problems],
+        "passed_over": imported.passed_over,
+        "schedules": _schedules(imported),
+    }
+
+
+def _schedules(imported: Imported) -> dict[str, int]:
+    return dict(Counter(run.conditions.text("schedule") for run in imported.runs if run.conditions.get("schedule")))
+
+
+def _print(imported: Imported, added: Added, *, dry_run: bool) -> None:
+    rounds = Counter(run.conditions.text("round") for run in imported.runs)
+    show(cell(f"{plural(len(imported.runs), 'run')} read: {', '.join(f'{k} {v}' for k, v in sorted(rounds.items()))}"))
+    verb = "would be added" if dry_run else "added"
+    show(cell(f"{len(added.added):,} {verb} ({len(added.replaced):,} enrich an older one), {len(added.known):,} known"))
+    if imported.passed_over:
+        passed = "; ".join(f"{reason} {count:,}" for reason, count in sorted(imported.passed_over.items()))
+        show(cell(f"passed over: {passed}"))
+    if schedules := _schedules(imported):
+        show(cell("schedules: " + ", ".join(f"{state} {count:,}" for state, count in sorted(schedules.items()))))
+    if imported.problems:
+        _print_problems(imported)
+
+
+def _print_problems(imported: Imported) -> None:
+    counts = Counter(problem.code for problem in imported.problems)
+    show(
+        cell(f"\n{plural(len(imported.problems), 'problem')}: {', '.join(f'{k} {v}' for k, v in counts.most_common())}")
+    )
+    table = plain_table(["code", "where", "what"])
+    for problem in imported.problems[:SHOWN_PROBLEMS]:
+        where = f"{problem.path}:{problem.line}" if problem.line else problem.path
+        found = f" (found {problem.found}, expected {problem.expected})" if problem.found else ""
+        table.add_row(problem.code, cell(where), cell(f"{problem.message}{found}"))
+    show(table)
+    if len(imported.problems) > SHOWN_PROBLEMS:
+        show(cell(printable(f"{len(imported.problems) - SHOWN_PROBLEMS:,} more with --json")))

@@ -1,0 +1,51 @@
+"""caveat ledger: look after the ledger's folder."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+import typer
+
+from caveat.cli.console import JsonOption, LedgerOption, emit, plural, show, verb_app
+from caveat.errors import EXIT_NO, EXIT_YES, UsageError
+from caveat.ledger import Ledger
+from caveat.publish import cell
+
+app = verb_app()
+ACTIONS = ("where", "verify", "rebuild")
+
+
+@app.command()
+def ledger(
+    action: Annotated[str, typer.Argument(help="where, verify or rebuild.")] = "where",
+    as_json: JsonOption = False,
+    folder: LedgerOption = None,
+) -> int:
+    """Say where the ledger is, check every document against its hash, or rebuild the index.
+
+    Exit 1 where verify finds problems.
+
+    \b
+    Examples:
+      caveat ledger where
+      caveat ledger verify --ledger ./results
+      caveat ledger rebuild
+    """
+    if action not in ACTIONS:
+        raise UsageError(f"no action is called {action!r}", next=f"one of {', '.join(ACTIONS)}")
+    book = Ledger(folder)
+    problems = book.verify() if action == "verify" else ()
+    if action == "rebuild":
+        book.rebuild_index()
+    counts = {"own": book.own_documents(), "shipped": book.shipped_documents()}
+    if as_json:
+        found = [msgspec.to_builtins(problem) for problem in problems]
+        emit({"format": "caveat-ledger/1", "path": str(book.path), "documents": counts, "problems": found})
+        return EXIT_NO if problems else EXIT_YES
+    show(cell(f"{book.path}"), cell(f"{counts['own']:,} documents of your own, {counts['shipped']:,} shipped"))
+    for problem in problems:
+        show(cell(f"{problem.code}  {problem.path}  {problem.message}"))
+    if action == "verify":
+        show(cell(plural(len(problems), "problem")))
+    return EXIT_NO if problems else EXIT_YES

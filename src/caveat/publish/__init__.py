@@ -1,0 +1,47 @@
+"""publish: figures for people and programs. Every renderer takes figures, and none drops their conditions."""
+
+from caveat.publish.ask import Question, Questions, ask_claim, ask_figure, partners_of
+from caveat.publish.card import card
+from caveat.publish.cite import FORMS as CITATION_FORMS
+from caveat.publish.cite import Citation, cite, written
+from caveat.publish.columns import checked_columns
+from caveat.publish.export import FORMS as EXPORT_FORMS
+from caveat.publish.export import export
+from caveat.publish.figure_json import figure_json
+from caveat.publish.tables import (
+    DEFAULT_COLUMNS,
+    caveat_lines,
+    cell,
+    common_conditions,
+    figures_table,
+    plain_table,
+    spread_line,
+)
+from caveat.publish.text import cut, markdown, printable
+
+__all__ = [
+    "CITATION_FORMS",
+    "DEFAULT_COLUMNS",
+    "EXPORT_FORMS",
+    "Citation",
+    "Question",
+    "Questions",
+    "ask_claim",
+    "ask_figure",
+    "card",
+    "caveat_lines",
+    "cell",
+    "checked_columns",
+    "cite",
+    "common_conditions",
+    "cut",
+    "export",
+    "figure_json",
+    "figures_table",
+    "markdown",
+    "partners_of",
+    "plain_table",
+    "printable",
+    "spread_line",
+    "written",
+]
