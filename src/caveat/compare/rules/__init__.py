@@ -1,0 +1,1 @@
+"""One module per comparability rule; the table of them is `caveat.compare.catalogue`."""
