@@ -12,6 +12,8 @@ CaveatError                 anything caveat refuses or fails at; has a code, a m
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 EXIT_YES = 0
@@ -22,14 +24,17 @@ EXIT_INPUT = 4
 
 
 class CaveatError(Exception):
-    """Base of all errors raised on purpose. `next` says what to do about it."""
+    """Base of all errors raised on purpose. `next` says what to do about it.
+
+    `code` is for programs; unless given it is the class's name in words: `cannot-say` for CannotSayError.
+    """
 
     exit_code = EXIT_INPUT
 
     def __init__(self, message: str, *, code: str = "", next: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.code = code or type(self).__name__.removesuffix("Error").lower()
+        self.code = code or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self).__name__.removesuffix("Error")).lower()
         self.next = next
 
 

@@ -60,27 +60,40 @@ def unit_words(unit: Unit) -> str:
 
 
 def format_number(value: float) -> str:
-    """A number for a table: thousands grouped, about five significant digits, never scientific for everyday sizes."""
-    if not math.isfinite(value):
-        return str(value)
+    """A number for people: thousands grouped, whole from 1,000 on, below that four significant digits, three under 1.
+
+    Never scientific between 0.0001 and 10 to the 15th.
+    """
     size = abs(value)
-    if size >= 1000:
+    if not math.isfinite(value) or size == 0:
+        return f"{size if size == 0 else value:g}"  # zero without a sign
+    if round(size, 1) >= 1000:
         return f"{value:,.0f}"
     if size >= 100:
-        return f"{value:,.1f}"
-    if size >= 1 or size == 0:
-        return f"{value:.4g}"
-    return f"{value:.3g}"
+        return f"{value:.1f}"
+    return f"{value:.4g}" if size >= 1 else f"{value:.3g}"
+
+
+# unit, its length in seconds, and from how many of it on the next one is used (three digits stay readable).
+_SCALES: tuple[tuple[str, float, float], ...] = (
+    ("ns", 1e-9, 1000),
+    ("µs", 1e-6, 1000),
+    ("ms", 1e-3, 1000),
+    ("s", 1.0, 600),
+    ("min", 60.0, 600),
+    ("h", 3600.0, math.inf),
+)
 
 
 def format_seconds(seconds: float) -> str:
-    """A time for people: `70.1 ms`, `2 s`, `20 min`."""
-    size = abs(seconds)
-    if size < 1:
-        return f"{seconds * MS_PER_S:.3g} ms"
-    if size < 600:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.3g} min"
+    """A time for people, three significant digits on a scale of its own: `70.1 ms`, `2 s`, `20 min`."""
+    if seconds == 0 or not math.isfinite(seconds):
+        return f"{abs(seconds) if seconds == 0 else seconds:g} s"
+    for name, length_s, end in _SCALES:
+        number = float(f"{seconds / length_s:.3g}")  # rounded first: 999.6 ms is 1 s
+        if abs(number) < end:
+            return f"{number:,.10g} {name}"
+    raise AssertionError("the last scale has no end")
 
 
 def format_quantity(value: float, unit: Unit) -> str:

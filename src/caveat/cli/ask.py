@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, emit, lines, show, verb_app
+from caveat.cli.console import JsonOption, LedgerOption, emit, heading, show, show_lines, verb_app
 from caveat.errors import EXIT_YES, UsageError
 from caveat.ledger import Ledger
 from caveat.publish import Question, Questions, ask_claim, ask_figure, cell
@@ -49,15 +49,17 @@ def _print(questions: Questions) -> None:
     show(cell(f"about: {questions.about}"))
     _block("it may be one of these published figures", questions.candidates)
     _block("same system, other scenarios", questions.partners)
-    show(cell("\nask"))
+    heading("ask")
     for number, question in enumerate(questions.ask, 1):
-        show(cell(lines([f"{number}. {question.question}"])), cell(lines([f"why: {question.why}"], indent=5)))
+        show_lines([f"{number}. {question.question}"])
+        show_lines([f"why: {question.why}"], indent=5)
     _block("already answered", tuple(_answer(question) for question in questions.answered))
 
 
 def _block(title: str, entries: tuple[str, ...]) -> None:
     if entries:
-        show(cell(f"\n{title}"), cell(lines(entries)))
+        heading(title)
+        show_lines(entries)
 
 
 def _answer(question: Question) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, emit, lines, show, verb_app
-from caveat.compare import Verdict, exit_code, verdicts
+from caveat.cli.console import JsonOption, LedgerOption, emit, show, show_lines, verb_app
+from caveat.compare import Verdict, exit_code, verdicts, verdicts_json
 from caveat.errors import UsageError
 from caveat.ledger import Ledger
-from caveat.publish import cell, plain_table
+from caveat.publish import cell
 
 app = verb_app()
 
@@ -41,46 +40,25 @@ def compare(
     found = [book.figure(text) for text in figures]
     results = verdicts(found, per_accelerator=per_accelerator)
     if as_json:
-        emit(_json(results))
+        emit(verdicts_json(results))
         return exit_code(results)
     for result in results:
-        _print(result)
+        print_verdict(result)
     return exit_code(results)
 
 
-def _json(results: tuple[Verdict, ...]) -> dict[str, Any]:
-    pairs = [_pair_json(result) for result in results]
-    return {"format": "caveat-verdict/1", **(pairs[0] if len(pairs) == 1 else {"pairs": pairs})}
-
-
-def _pair_json(result: Verdict) -> dict[str, Any]:
-    return {
-        "left": result.left.id,
-        "right": result.right.id,
-        "verdict": result.verdict,
-        "ratio": result.ratio,
-        "ratio_of": "left / right",
-        "difference": result.difference,
-        "shape_slack": result.slack,
-        "per_accelerator": msgspec.to_builtins(result.per_accelerator),
-        "findings": [msgspec.to_builtins(finding) for finding in result.findings],
-    }
-
-
-def _print(result: Verdict) -> None:
+def print_verdict(result: Verdict) -> None:
+    """One verdict as text."""
     show(cell(f"left   {result.left}"), cell(f"right  {result.right}"), cell(""))
     ratio = f"   left / right = {result.ratio:.4f}" if result.ratio is not None else "   no ratio is formed"
     show(cell(f"{result.verdict.upper()}{ratio}"))
     if result.difference:
         slack = f" (shape slack {result.slack * 100:.1f} %)" if result.slack is not None else ""
         show(cell(f"{result.difference}{slack}"))
-    if result.findings:
-        table = plain_table(["", "rule", "left", "right"])
-        for finding in result.findings:
-            table.add_row(cell(finding.severity), cell(finding.rule), cell(finding.left), cell(finding.right))
-        show(cell(""), table, cell(""))
+    if result.per_accelerator is not None:
+        show(cell(f"per accelerator, derived: left / right = {result.per_accelerator.ratio:.4f}"))
     for finding in result.findings:
-        show(cell(lines([f"{finding.rule}: {finding.message}"])))
+        show_lines([f"[{finding.severity}] {finding.rule}: {finding.message}"])
         if finding.remedy:
-            show(cell(lines([f"next: {finding.remedy}"], indent=4)))
+            show_lines([f"next: {finding.remedy}"], indent=4)
     show(cell(""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ from caveat.publish import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 WIDTH = 100
 
@@ -72,6 +72,18 @@ def progress() -> Progress:
     )
 
 
+def steps(bar: Progress) -> Callable[[str, int, int], None]:
+    """A callback (what, done, total) that keeps one line for each `what`."""
+    tasks: dict[str, TaskID] = {}
+
+    def step(what: str, done: int, total: int) -> None:
+        if what not in tasks:
+            tasks[what] = bar.add_task(what, total=total)
+        bar.update(tasks[what], completed=done, total=total)
+
+    return step
+
+
 def report(error: CaveatError, *, as_json: bool) -> int:
     """Say what went wrong and what to do next; returns the exit code."""
     if as_json:
@@ -95,12 +107,23 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def lines(sentences: Sequence[str], *, indent: int = 2) -> str:
+def show_lines(sentences: Sequence[str], *, indent: int = 2) -> None:
     """Sentences one below the other, wrapped and indented."""
     import textwrap
 
+    from rich.text import Text
+
     blank = " " * indent
-    return "\n".join(
-        textwrap.fill(printable(s), WIDTH - indent, initial_indent=blank, subsequent_indent=blank + "  ")
-        for s in sentences
-    )
+    for sentence in sentences:
+        show(
+            Text(
+                textwrap.fill(printable(sentence), WIDTH - indent, initial_indent=blank, subsequent_indent=blank + "  ")
+            )
+        )
+
+
+def heading(text: str) -> None:
+    """A line in bold with an empty line above it."""
+    from rich.text import Text
+
+    show(Text(f"\n{printable(text)}", style="bold"))

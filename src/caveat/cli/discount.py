@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, WhereOption, emit, lines, plural, show, verb_app
+from caveat.cli.console import JsonOption, LedgerOption, WhereOption, emit, heading, plural, show, show_lines, verb_app
 from caveat.compare import Discount, Distribution, Pair, discount_json, estimate, estimate_json
 from caveat.compare import discount as analyse
-from caveat.errors import EXIT_CANNOT_SAY, EXIT_YES, CannotSayError
-from caveat.ledger import Ledger, parse_where
-from caveat.publish import cell, plain_table
+from caveat.errors import EXIT_CANNOT_SAY, EXIT_YES, UsageError
+from caveat.ledger import Ledger, Where, parse_where
+from caveat.publish import cell, chips, plain_table, two_line_table
 
 app = verb_app()
+SHOWN_LIKE = 10
 
 
 @app.command()
@@ -50,38 +51,45 @@ def discount(
     if as_json:
         emit(discount_json(result))
     else:
-        _print(result, from_scenario, to_scenario)
+        print_discount(result, from_scenario, to_scenario)
     return EXIT_YES if result.pairs else EXIT_CANNOT_SAY
 
 
-def _print(result: Discount, from_scenario: str, to_scenario: str) -> None:
-    heads = ["submitter", "platform", "benchmark", "chips", from_scenario, to_scenario, "ratio", "headroom", "flags"]
-    table = plain_table(heads, right=[from_scenario, to_scenario, "ratio"])
-    for pair in result.pairs:
-        table.add_row(*(cell(text) for text in _row(pair)))
-    show(table, cell(""))
+def print_discount(result: Discount, from_scenario: str = "offline", to_scenario: str = "server") -> None:
+    """Table of pairs, distribution, exclusions and basis as text."""
+    heads = ["benchmark", "chips", from_scenario, to_scenario, "ratio", "headroom"]
+    rows = [(_row(pair), _system(pair)) for pair in result.pairs]
+    show(two_line_table(heads, rows, right=[from_scenario, to_scenario, "ratio"]), cell(""))
     show(cell(_summary("all pairs", result.summary)))
     for name, distribution in result.groups.items():
         show(cell(_summary(name, distribution)))
-    show(cell("\nexcluded: " + "; ".join(f"{reason} {count}" for reason, count in result.excluded.items())))
+    excluded = "; ".join(f"{reason} {count}" for reason, count in result.excluded.items())
+    show(cell(""), cell(f"excluded: {excluded or 'nothing'}"))
     show(cell("headroom: p99 TTFT / limit, p99 TPOT / limit of the second scenario; - where no log was seen"))
-    show(cell(lines([result.basis], indent=0)))
+    show_lines([result.basis], indent=0)
 
 
 def _row(pair: Pair) -> tuple[str, ...]:
     c = pair.right.conditions
-    room = f"{pair.headroom.ttft:.2f} {pair.headroom.tpot:.2f}" if pair.headroom else "-"
+    room = (
+        " ".join("-" if h is None else f"{h:.2f}" for h in (pair.headroom.ttft, pair.headroom.tpot))
+        if pair.headroom
+        else "-"
+    )
     return (
-        c.text("submitter"),
-        c.text("platform"),
-        f"{c.text('benchmark')} {c.text('round')}",
-        f"{c.text('accelerators')} x {c.text('accelerator')}",
+        f"{c.text('round')} {c.text('benchmark')}",
+        chips(pair.right),
         pair.left.text.removesuffix(" tokens/s"),
         pair.right.text.removesuffix(" tokens/s"),
         f"{pair.ratio:.4f}",
         room,
-        " ".join(pair.flags),
     )
+
+
+def _system(pair: Pair) -> str:
+    c = pair.right.conditions
+    flags = f"   [{', '.join(pair.flags)}]" if pair.flags else ""
+    return f"{c.text('submitter')} {c.text('platform')}{flags}"
 
 
 def _summary(name: str, d: Distribution) -> str:
@@ -94,16 +102,33 @@ def _summary(name: str, d: Distribution) -> str:
     )
 
 
-def _estimate(book: Ledger, where: list[Any], from_scenario: str, to_scenario: str, *, as_json: bool) -> int:
-    features = {condition.key: condition.value for condition in where if condition.operator == "="}
-    if not features:
-        raise CannotSayError(
-            "an estimate needs to know of which system",
-            next="--where benchmark=... --where accelerators=... describe it",
-        )
-    result = estimate(book.runs(), features, from_scenario=from_scenario, to_scenario=to_scenario)
+def _estimate(book: Ledger, where: list[Where], from_scenario: str, to_scenario: str, *, as_json: bool) -> int:
+    """The conditions describe the unseen system; the pairs come from the whole ledger."""
+    features = {condition.key: _feature(condition) for condition in where}
+    found = estimate(analyse(book.runs(), from_scenario=from_scenario, to_scenario=to_scenario), features)
     if as_json:
-        emit(estimate_json(result))
+        emit(estimate_json(found))
         return EXIT_YES
-    show(cell(lines(result.sentences(), indent=0)))
+    show_lines([found.words], indent=0)
+    heading("assumptions")
+    show_lines(found.assumptions)
+    heads = ["most alike", "benchmark", "chips", "ratio"]
+    table = plain_table(heads, right=["ratio"])
+    for pair in found.like[:SHOWN_LIKE]:
+        c = pair.right.conditions
+        who = f"{c.text('submitter')} {c.text('platform')}"
+        table.add_row(
+            cell(who), cell(f"{c.text('benchmark')} {c.text('round')}"), cell(chips(pair.right)), f"{pair.ratio:.4f}"
+        )
+    show(cell(""), table, cell(""))
+    show_lines([analyse(()).basis], indent=0)
     return EXIT_YES
+
+
+def _feature(condition: Where) -> str | float:
+    if condition.operator != "=":
+        raise UsageError(
+            f"--estimate: found {condition.key} {condition.operator}, expected one value for each condition",
+            next="--where benchmark=llama2-70b-99.9 --where accelerators=16",
+        )
+    return float(condition.value) if condition.key == "accelerators" else condition.value

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from caveat.caveats import CATALOGUE, caveat_named, page, sentences
-from caveat.cli.console import JsonOption, LedgerOption, console, emit, lines, show, verb_app
+from caveat.caveats import CATALOGUE, caveat_named, document, page, sentences
+from caveat.cli.console import JsonOption, LedgerOption, emit, show, show_lines, verb_app
 from caveat.errors import EXIT_YES
 from caveat.ledger import Ledger
 from caveat.publish import cell, plain_table
@@ -41,8 +41,9 @@ def explain(
         entries = [{"id": key, "sentence": sentence} for key, sentence in said]
         emit({"format": "caveat-caveats/1", "figure": figure.id, "caveats": entries})
         return EXIT_YES
-    show(cell(str(figure)), cell(""), cell(lines([f"{key}: {sentence}" for key, sentence in said])))
-    show(cell("\ncaveat explain ID prints the page of one of them with evidence"))
+    show(cell(str(figure)), cell(""))
+    show_lines([f"{key}: {sentence}" for key, sentence in said])
+    show(cell(""), cell("caveat explain ID prints the page of one of them with evidence"))
     return EXIT_YES
 
 
@@ -66,9 +67,8 @@ def _page(name: str, book: Ledger, *, as_json: bool) -> int:
     from rich.markdown import Markdown
 
     caveat = caveat_named(name)
-    text = page(caveat, book.runs())
     if as_json:
-        emit({"format": "caveat-page/1", "id": caveat.id, "title": caveat.title, "page": text})
+        emit(document(caveat, book.runs()))
     else:
-        console().print(Markdown(text, hyperlinks=False))
+        show(Markdown(page(caveat, book.runs()), hyperlinks=False))
     return EXIT_YES

@@ -53,7 +53,7 @@ def figures(
         return EXIT_NO
     show(figures_table(found[:limit], shown))
     rest = f", {len(found) - limit} of them not shown (--limit)" if len(found) > limit else ""
-    show(cell(f"\n{plural(len(found), 'figure')}{rest}"))
+    show(cell(""), cell(f"{plural(len(found), 'figure')}{rest}"))
     for line in filter(None, (spread_line(found, key) for key in shown)):
         show(cell(f"spread   {line}"))
     show(cell(f"all      {common_conditions(found, shown)}"))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, emit, plural, progress, show, verb_app
+from caveat.cli.console import JsonOption, LedgerOption, emit, plural, progress, show, steps, verb_app
 from caveat.errors import EXIT_INPUT, EXIT_NO, EXIT_YES
 from caveat.importers import Imported, read
 from caveat.ledger import Added, Ledger
@@ -43,13 +43,7 @@ def import_(
       caveat import odd.csv --as mlperf-summary-csv --json
     """
     with progress() as bar:
-        tasks: dict[str, Any] = {}
-
-        def step(what: str, done: int, total: int) -> None:
-            task = tasks.setdefault(what, bar.add_task(what, total=total) if what not in tasks else None)
-            bar.update(task, completed=done, total=total)
-
-        imported = read(paths, as_format=as_format, verify=verify, progress=step)
+        imported = read(paths, as_format=as_format, verify=verify, progress=steps(bar))
         added = Ledger(ledger).add(imported.runs, dry_run=dry_run)
     if as_json:
         emit(_json(imported, added, dry_run=dry_run))

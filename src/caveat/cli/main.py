@@ -104,7 +104,7 @@ def _invoke(verb: Verb, arguments: list[str]) -> int:
     except typer.exceptions.TyperException as error:
         return report_usage(error, verb.name, as_json=as_json)
     except BrokenPipeError:
-        sys.stdout = None  # type: ignore[assignment]  # the reader left: nothing to flush at exit
+        sys.stdout = None  # the reader left: nothing to flush at exit
         return EXIT_YES
     except (KeyboardInterrupt, typer.Abort):
         return 130

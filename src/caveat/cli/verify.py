@@ -48,7 +48,7 @@ def verify(
         for subject, state, detail in states:
             table.add_row(state, cell(subject), cell(detail))
         counts = Counter(state for _, state, _ in states)
-        show(table, cell("\n" + ", ".join(f"{state} {count}" for state, count in sorted(counts.items()))))
+        show(table, cell(""), cell(", ".join(f"{state} {count}" for state, count in sorted(counts.items()))))
     return _exit({state for _, state, _ in states})
 
 

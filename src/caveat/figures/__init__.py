@@ -5,23 +5,24 @@ from caveat.figures.conditions import (
     SCENARIOS,
     TABLE,
     Claim,
-    Condition,
     Conditions,
-    Value,
     conditions_of,
-    format_value,
 )
 from caveat.figures.figure import Figure, figures_of, primary_figure
+from caveat.figures.kinds import LENGTH_STATISTICS, Condition, Value, format_value
 from caveat.figures.merge import close, merge, merge_all, same_facts
 from caveat.figures.metrics import METRICS, Metric, metric
+from caveat.figures.printable import printable
 from caveat.figures.provenance import SOURCE_KINDS, Provenance, Source
-from caveat.figures.run import FORMAT, SHOWN, Row, Run, Spread, canonical, dump, json_schema, load
+from caveat.figures.run import FORMAT, SHOWN, Row, Run, Spread, canonical, dump, load
+from caveat.figures.schema import json_schema
 from caveat.figures.validity import ASPECTS, Check, concerning, outcome
 
 __all__ = [
     "ASPECTS",
     "FORMAT",
     "GROUPS",
+    "LENGTH_STATISTICS",
     "METRICS",
     "SCENARIOS",
     "SHOWN",
@@ -53,5 +54,6 @@ __all__ = [
     "metric",
     "outcome",
     "primary_figure",
+    "printable",
     "same_facts",
 ]

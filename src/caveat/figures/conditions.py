@@ -6,35 +6,19 @@ To add a condition, add one line to `TABLE`; no stored id changes, because ids l
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import msgspec
 
 from caveat.errors import DocumentError
-from caveat.units import format_number, format_seconds
+from caveat.figures.frozen import FrozenDict
+from caveat.figures.kinds import Condition, Scalar, Value, checked, format_value
 
-Value = bool | int | float | str | dict[str, float]
-Scalar = bool | int | float | str
 State = Literal["known", "undisclosed", "not applicable"]
-Kind = Literal["text", "number", "count", "seconds", "flag", "technique", "lengths", "numbers"]
 
 GROUPS = ("workload", "load", "model", "system", "stack", "protocol")
-TECHNIQUE_STATES = ("on", "off")
-LENGTH_STATISTICS = ("mean", "p50", "p90", "p99", "max", "n")
 SCENARIOS = ("offline", "server", "interactive", "single-stream", "multi-stream")
-
-
-class Condition(msgspec.Struct, frozen=True):
-    """One line of the table. `allowed`, where given, lists every value that may occur."""
-
-    key: str
-    group: str
-    kind: Kind
-    meaning: str
-    unit: str = ""
-    allowed: tuple[str, ...] = ()
 
 
 TABLE: tuple[Condition, ...] = (
@@ -44,6 +28,7 @@ TABLE: tuple[Condition, ...] = (
     Condition("dataset", "workload", "text", "where the prompts come from"),
     Condition("dataset_samples", "workload", "count", "distinct prompts of the performance run"),
     Condition("input_tokens", "workload", "lengths", "input length of a request", "{token}"),
+    Condition("input_tokens_requested", "workload", "lengths", "input length that was asked for", "{token}"),
     Condition("output_tokens", "workload", "lengths", "output length achieved in this run", "{token}"),
     Condition("output_tokens_requested", "workload", "lengths", "output length that was asked for", "{token}"),
     Condition(
@@ -53,6 +38,7 @@ TABLE: tuple[Condition, ...] = (
         "mean output length in the accuracy run",
         "{token}",
     ),
+    Condition("token_source", "workload", "text", "who counted the tokens of these lengths and rates"),
     Condition("input_tokens_max", "workload", "count", "longest input the benchmark admits", "{token}"),
     Condition("output_tokens_cap", "workload", "count", "output length at which generation is cut", "{token}"),
     Condition("prefix_reuse", "workload", "text", "how much of the input is shared between requests"),
@@ -60,17 +46,25 @@ TABLE: tuple[Condition, ...] = (
     Condition("modality", "workload", "text", "text, image+text or speech"),
     Condition("decoding", "workload", "text", "greedy, beams, or sampling parameters"),
     # load: how requests arrive, and what was demanded of their latency
-    Condition("scenario", "load", "text", "the scenario of the run"),
-    Condition("arrivals", "load", "text", "the arrival process"),
-    Condition("loop", "load", "text", "whether completions hold back arrivals", "", ("open", "closed", "burst")),
-    Condition("latency_clock", "load", "text", "the moment from which latency counts"),
+    Condition(
+        "scenario", "load", "text", "how load is offered, in the suite's words: offline, server, interactive, ..."
+    ),
+    Condition(
+        "arrivals", "load", "text", "arrival process: poisson, constant, all at once, a fixed number in flight, ..."
+    ),
+    Condition(
+        "loop", "load", "text", "whether completions hold back arrivals", "", ("open", "semi-open", "closed", "burst")
+    ),
+    Condition(
+        "latency_clock", "load", "text", "moment from which latency counts: scheduled arrival, issue or test start"
+    ),
     Condition("target_qps", "load", "number", "rate that was asked for, not a limit that was found", "{request}/s"),
     Condition("scheduled_qps", "load", "number", "rate at which requests were scheduled", "{request}/s"),
     Condition("completed_qps", "load", "number", "rate at which requests were completed", "{request}/s"),
     Condition("concurrency", "load", "count", "requests always in flight (closed loop)", "{request}"),
     Condition("duration_s", "load", "seconds", "length of the measured window", "s"),
     Condition("min_duration_s", "load", "seconds", "shortest duration that was demanded", "s"),
-    Condition("queries", "load", "count", "queries issued"),
+    Condition("queries", "load", "count", "queries issued in the measured window"),
     Condition("min_queries", "load", "count", "fewest queries that were demanded"),
     Condition("samples_per_query", "load", "count", "samples that arrive together"),
     Condition("warmup", "load", "text", "what was left out at the start, and by which rule"),
@@ -91,7 +85,7 @@ TABLE: tuple[Condition, ...] = (
         ("reproduced", "differs", "not checked", "not checkable"),
     ),
     # model
-    Condition("model", "model", "text", "model that was served"),
+    Condition("model", "model", "text", "model that was served, by its common name"),
     Condition("parameters_b", "model", "number", "parameters, in billions"),
     Condition("weight_precision", "model", "text", "data types of the weights"),
     Condition("activation_precision", "model", "text", "data types of the activations"),
@@ -101,25 +95,25 @@ TABLE: tuple[Condition, ...] = (
     Condition("accuracy_required", "model", "numbers", "accuracy demanded"),
     # system
     Condition("submitter", "system", "text", "organisation that answers for the result"),
-    Condition("system", "system", "text", "name of the system"),
+    Condition("system", "system", "text", "name of the system as filed, usually with its accelerators"),
     Condition("platform", "system", "text", "short name under which the system was filed"),
     Condition("accelerator", "system", "text", "accelerator family"),
     Condition("accelerator_stated", "system", "text", "accelerator as the source words it"),
     Condition("accelerators", "system", "count", "accelerators in the whole system"),
     Condition("accelerators_per_node", "system", "count", "accelerators in one node"),
-    Condition("nodes", "system", "count", "nodes"),
+    Condition("nodes", "system", "count", "machines that the system is made of"),
     Condition("accelerator_memory", "system", "text", "memory of one accelerator as the source words it"),
     Condition("accelerator_interconnect", "system", "text", "link between accelerators"),
-    Condition("host_processor", "system", "text", "host processor"),
+    Condition("host_processor", "system", "text", "processor of the machines that hold the accelerators"),
     Condition("host_processors_per_node", "system", "count", "host processors in one node"),
     Condition("host_memory", "system", "text", "host memory as the source words it"),
     Condition("host_network", "system", "text", "network between nodes"),
-    Condition("cooling", "system", "text", "cooling"),
+    Condition("cooling", "system", "text", "how the system is cooled"),
     Condition("power_w", "system", "number", "measured system power", "W"),
     # stack: what can change the meaning of a rate
     Condition("engine", "stack", "text", "serving framework and version"),
     Condition("software", "stack", "text", "the rest of the software stack"),
-    Condition("operating_system", "stack", "text", "operating system"),
+    Condition("operating_system", "stack", "text", "operating system of the machines that hold the accelerators"),
     Condition("continuous_batching", "stack", "technique", "requests join and leave the batch between steps"),
     Condition("chunked_prefill", "stack", "technique", "long prompts are split over several steps"),
     Condition("prefix_caching", "stack", "technique", "KV entries are reused between requests"),
@@ -127,13 +121,21 @@ TABLE: tuple[Condition, ...] = (
     Condition("disaggregation", "stack", "technique", "prefill and decode run on different accelerators"),
     Condition("multi_model_routing", "stack", "technique", "several models answer behind one address"),
     Condition("kv_cache_quantisation", "stack", "technique", "KV entries are kept in fewer bits"),
+    Condition("parallelism", "stack", "text", "how the model is split over accelerators, and how many copies run"),
     Condition("multi_node", "stack", "text", "by which means several nodes act as one system"),
     # protocol
     Condition("suite", "protocol", "text", "benchmark suite or tool family"),
     Condition("harness", "protocol", "text", "program that made the load and took the times"),
-    Condition("harness_version", "protocol", "text", "its version"),
-    Condition("round", "protocol", "text", "round of the suite"),
-    Condition("division", "protocol", "text", "division", "", ("closed", "open", "network")),
+    Condition("harness_version", "protocol", "text", "version of that program"),
+    Condition("round", "protocol", "text", "round of the suite; rules and limits change between rounds"),
+    Condition(
+        "division",
+        "protocol",
+        "text",
+        "closed: model and data are fixed; open: they are not",
+        "",
+        ("closed", "open", "network"),
+    ),
     Condition(
         "availability",
         "protocol",
@@ -142,7 +144,7 @@ TABLE: tuple[Condition, ...] = (
         "",
         ("available", "preview", "rdi"),
     ),
-    Condition("system_type", "protocol", "text", "category of the system"),
+    Condition("system_type", "protocol", "text", "category under which the system was filed: datacenter or edge"),
     Condition(
         "review",
         "protocol",
@@ -152,7 +154,8 @@ TABLE: tuple[Condition, ...] = (
         ("reviewed", "self-reported", "unverified", "simulated"),
     ),
     Condition("power_run", "protocol", "flag", "the run was also a power measurement"),
-    Condition("run_date", "protocol", "text", "when the run was made"),
+    Condition("run_date", "protocol", "text", "when the run was made, as ISO 8601"),
+    Condition("result_id", "protocol", "text", "identifier under which the publisher lists the result"),
     Condition("location", "protocol", "text", "where the result stands in the published tree"),
     Condition("fingerprint", "protocol", "text", "hash of the run's own log: equal for one run filed twice"),
 )
@@ -160,18 +163,19 @@ TABLE: tuple[Condition, ...] = (
 BY_KEY: dict[str, Condition] = {row.key: row for row in TABLE}
 
 
-class Claim(msgspec.Struct, frozen=True):
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one source says about one condition."""
 
     value: Value
     source: str
 
 
-class Conditions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Conditions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """The values of one run. A key of the table that stands nowhere here is undisclosed.
 
     `sources` maps a key to the index of its source in the run's provenance; `claims` keeps what several
-    sources say about one key. Raises DocumentError naming the key, what was found and what was expected.
+    sources say about one key. Values are written in their normal form (8 and 8.0 are one count) and the mappings
+    are frozen copies. Raises DocumentError naming the key, what was found and what was expected.
     """
 
     known: dict[str, Value] = {}
@@ -180,14 +184,16 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     claims: dict[str, tuple[Claim, ...]] = {}
 
     def __post_init__(self) -> None:
-        for key, value in self.known.items():
-            check(key, value)
-        for key in (*self.not_applicable, *self.sources, *self.claims):
-            if key not in BY_KEY:
-                raise DocumentError(f"no condition is called {key!r}", next="see docs/conditions.md")
+        for key in (*self.not_applicable, *self.sources):
+            _row(key)
         for key in self.not_applicable:
             if key in self.known:
-                raise DocumentError(f"{key} is both known and not applicable")
+                raise DocumentError(f"{key}: found both a value and 'not applicable', expected one of the two")
+        set_field = msgspec.structs.force_setattr  # the constructor's own last word; nobody else's
+        set_field(self, "known", FrozenDict({key: checked(_row(key), value) for key, value in self.known.items()}))
+        set_field(self, "not_applicable", tuple(dict.fromkeys(self.not_applicable)))
+        set_field(self, "sources", FrozenDict(self.sources))
+        set_field(self, "claims", FrozenDict({key: _checked_claims(key, said) for key, said in self.claims.items()}))
 
     def get(self, key: str) -> Value | None:
         """The value, or None where it is undisclosed or not applicable. KeyError for an unknown key."""
@@ -196,7 +202,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def number(self, key: str) -> float | None:
         """The value of a numeric condition; None where it is not known."""
         value = self.get(key)
-        return float(value) if isinstance(value, int | float) else None
+        return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
 
     def words(self, key: str) -> str | None:
         """The value of a text condition; None where it is not known."""
@@ -240,6 +246,18 @@ def _flat(known: Mapping[str, Value]) -> Iterator[tuple[str, Scalar]]:
             yield key, value
 
 
+def _row(key: str) -> Condition:
+    row = BY_KEY.get(key)
+    if row is None:
+        raise DocumentError(f"conditions: found {key!r}, expected a key of the table", next="see docs/conditions.md")
+    return row
+
+
+def _checked_claims(key: str, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    row = _row(key)
+    return tuple(Claim(checked(row, claim.value), claim.source) for claim in claims)
+
+
 def conditions_of(
     values: Mapping[str, Value | None],
     *,
@@ -247,8 +265,11 @@ def conditions_of(
     source: int = 0,
     claims: Mapping[str, tuple[Claim, ...]] | None = None,
 ) -> Conditions:
-    """Conditions from plain values of one source; None values and empty texts are undisclosed."""
-    known = {key: normal(key, value) for key, value in values.items() if value is not None and value not in ("", {})}
+    """Conditions from plain values of one source; None, blank texts and empty mappings are undisclosed.
+
+    What has a value is not "not applicable", whatever the second argument says.
+    """
+    known = {key: value for key, value in values.items() if value is not None and not _is_blank(value)}
     return Conditions(
         known=known,
         not_applicable=tuple(sorted(key for key in not_applicable if key not in known)),
@@ -257,98 +278,5 @@ def conditions_of(
     )
 
 
-def normal(key: str, value: Value) -> Value:
-    """The one way to write a value: counts are int, numbers and seconds are float."""
-    row = _row(key)
-    if isinstance(value, bool) or row.kind in ("text", "flag", "technique"):
-        return value
-    if isinstance(value, dict):
-        return {part: float(number) for part, number in value.items()}
-    if isinstance(value, int | float) and row.kind in ("number", "seconds"):
-        return float(value)
-    if isinstance(value, float) and row.kind == "count" and value.is_integer():
-        return int(value)
-    return value
-
-
-def _row(key: str) -> Condition:
-    row = BY_KEY.get(key)
-    if row is None:
-        raise DocumentError(f"no condition is called {key!r}", next="see docs/conditions.md")
-    return row
-
-
-def check(key: str, value: Value) -> None:
-    """Raise DocumentError where the value does not fit its line of the table."""
-    row = _row(key)
-    expected = _CHECKS[row.kind](value)
-    if expected:
-        raise DocumentError(f"{key}: found {value!r}, expected {expected}")
-    if row.allowed and value not in row.allowed:
-        raise DocumentError(f"{key}: found {value!r}, expected one of {', '.join(row.allowed)}")
-
-
-def _check_text(value: Value) -> str:
-    return "" if isinstance(value, str) and value else "a text that is not empty"
-
-
-def _check_number(value: Value) -> str:
-    good = isinstance(value, float) and math.isfinite(value)
-    return "" if good else "a finite number"
-
-
-def _check_count(value: Value) -> str:
-    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
-    return "" if good else "a whole number that is not negative"
-
-
-def _check_seconds(value: Value) -> str:
-    good = isinstance(value, float) and math.isfinite(value) and value >= 0
-    return "" if good else "a time in seconds that is not negative"
-
-
-def _check_flag(value: Value) -> str:
-    return "" if isinstance(value, bool) else "true or false"
-
-
-def _check_technique(value: Value) -> str:
-    return "" if value in TECHNIQUE_STATES else "on or off (undisclosed is the absence of a value)"
-
-
-def _check_lengths(value: Value) -> str:
-    good = (
-        isinstance(value, dict)
-        and value
-        and all(k in LENGTH_STATISTICS and math.isfinite(v) and v >= 0 for k, v in value.items())
-    )
-    return "" if good else f"token lengths by statistic ({', '.join(LENGTH_STATISTICS)})"
-
-
-def _check_numbers(value: Value) -> str:
-    good = isinstance(value, dict) and value and all(math.isfinite(v) for v in value.values())
-    return "" if good else "finite numbers by name"
-
-
-_CHECKS: dict[Kind, Callable[[Value], str]] = {
-    "text": _check_text,
-    "number": _check_number,
-    "count": _check_count,
-    "seconds": _check_seconds,
-    "flag": _check_flag,
-    "technique": _check_technique,
-    "lengths": _check_lengths,
-    "numbers": _check_numbers,
-}
-
-
-def format_value(row: Condition, value: Value) -> str:
-    """One value of one condition for people."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, dict):
-        return ", ".join(f"{part} {number:,.6g}" for part, number in value.items())
-    if isinstance(value, str):
-        return value
-    if row.kind == "seconds":
-        return format_seconds(value)
-    return f"{value:,}" if isinstance(value, int) else format_number(value)
+def _is_blank(value: Value) -> bool:
+    return isinstance(value, str | dict) and not (value.strip() if isinstance(value, str) else value)

@@ -9,8 +9,10 @@ from html import escape
 from typing import NoReturn
 
 from caveat.errors import NotFoundError, RefusedError
-from caveat.figures.conditions import GROUPS, TABLE, Conditions
+from caveat.figures.conditions import BY_KEY, GROUPS, TABLE, Conditions
+from caveat.figures.kinds import format_value
 from caveat.figures.metrics import Metric
+from caveat.figures.printable import printable
 from caveat.figures.provenance import Provenance
 from caveat.figures.run import SHOWN, Row, Run
 from caveat.figures.validity import Check, Outcome, concerning
@@ -95,7 +97,7 @@ class Figure:
     def __float__(self) -> NoReturn:
         raise RefusedError(
             "a figure is not a number: it would lose its conditions",
-            next="pass the Figure on; figure.row.value is the value of this row for arithmetic that keeps the figure",
+            next="pass the Figure on; arithmetic that keeps the figure beside its result may read figure.row.value",
         )
 
     def __format__(self, spec: str) -> str:
@@ -110,36 +112,99 @@ class Figure:
         return f"<Figure {self}>"
 
     def summary(self) -> str:
-        """The conditions that nobody may leave out, in one line."""
+        """The conditions that nobody may leave out, in one line. What else is undisclosed is left out of it."""
         c = self.conditions
         parts = (
-            c.text("submitter"),
-            c.text("system"),
-            f"{c.text('accelerators')} x {c.text('accelerator')}",
-            c.text("benchmark"),
-            c.text("scenario"),
-            c.text("round"),
-            c.text("division"),
-            c.text("review"),
+            *_known(c, "submitter", "system"),
+            _hardware(c),
+            _workload(c),
+            _load(c),
+            *_round(c),
+            *_backing(self._run),
             f"validity {self.outcome}",
         )
         return ", ".join(parts)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the value with its conditions, all text escaped."""
-        rows = "".join(
-            f"<tr><td>{escape(row.group)}</td><td title='{escape(row.meaning, quote=True)}'>{escape(row.key)}</td>"
-            f"<td>{escape(self.conditions.text(row.key))}</td></tr>"
-            for group in GROUPS
-            for row in TABLE
-            if row.group == group and self.conditions.state(row.key) != "not applicable"
-        )
+        """For notebooks: the value with validity, notes and conditions, all text escaped."""
         known, of = self.conditions.disclosed()
+        said = (*(f"{c.aspect}: {c.outcome}. {c.sentence}" for c in self.validity), *self._row.notes, *self._run.notes)
+        notes = "".join(f"<li>{_html(sentence)}</li>" for sentence in said)
         return (
-            f"<div><b>{escape(self.text)}</b> {escape(self.metric.meaning)}<br>"
-            f"{escape(self.summary())}<br><small>{escape(self.id)}; {known} of {of} conditions disclosed</small>"
-            f"<details><summary>conditions</summary><table>{rows}</table></details></div>"
+            f"<div><b>{_html(self.text)}</b> {_html(self.metric.meaning)}<br>"
+            f"{_html(self.summary())}<br><small>{_html(self.id)}; {known} of {of} conditions disclosed</small>"
+            f"<ul>{notes}</ul>"
+            f"<details><summary>conditions</summary><table>{_html_rows(self.conditions)}</table></details></div>"
         )
+
+
+def _known(c: Conditions, *keys: str) -> tuple[str, ...]:
+    return tuple(c.text(key) for key in keys if c.state(key) == "known")
+
+
+def _hardware(c: Conditions) -> str:
+    """`8 x MI355X`; `87 or 88 x GB200` where the sources disagree about the count."""
+    name, count = c.text("accelerator"), c.text("accelerators")
+    if "accelerators" in c.conflicts():
+        count = " or ".join(sorted({f"{claim.value:,}" for claim in c.claims["accelerators"]}))
+    match (c.state("accelerator"), c.state("accelerators")):
+        case ("known", "known"):
+            return f"{count} x {name}"
+        case ("known", _):
+            return f"{name} (count {count})"
+        case (_, "known"):
+            return f"{count} accelerators (kind {name})"
+        case _:
+            return f"accelerator {name}"
+
+
+def _workload(c: Conditions) -> str:
+    known = _known(c, "benchmark") or _known(c, "model", "dataset")
+    return " on ".join(known) or f"benchmark {c.text('benchmark')}"
+
+
+def _load(c: Conditions) -> str:
+    known = _known(c, "scenario") or _known(c, "arrivals")
+    if c.state("concurrency") == "known" and c.state("scenario") != "known":
+        known = (*known, f"concurrency {c.text('concurrency')}")
+    return ", ".join(known) or f"scenario {c.text('scenario')}"
+
+
+def _round(c: Conditions) -> tuple[str, ...]:
+    """Round and division: where a suite has them, neither goes without the other."""
+    keys = ("round", "division")
+    if not _known(c, *keys):
+        return ()
+    return tuple(c.text(key) if c.state(key) == "known" else f"{key} {c.text(key)}" for key in keys)
+
+
+def _backing(run: Run) -> tuple[str, ...]:
+    """Who stands behind the number; that it was measured here, simulated or derived."""
+    review = _known(run.conditions, "review")
+    if run.provenance.origin == "imported":
+        return review or ("review undisclosed",)
+    return tuple(dict.fromkeys((run.provenance.origin, *review)))
+
+
+def _html(text: str) -> str:
+    return escape(printable(text), quote=True)
+
+
+def _html_rows(c: Conditions) -> str:
+    rows = (row for group in GROUPS for row in TABLE if row.group == group)
+    return "".join(
+        f"<tr><td>{row.group}</td><td title='{_html(row.meaning)}'>{row.key}</td>"
+        f"<td>{_html(_html_cell(c, row.key))}</td></tr>"
+        for row in rows
+        if c.state(row.key) != "not applicable"
+    )
+
+
+def _html_cell(c: Conditions, key: str) -> str:
+    if key not in c.conflicts():
+        return c.text(key)
+    said = "; ".join(f"{claim.source}: {format_value(BY_KEY[key], claim.value)}" for claim in c.claims[key])
+    return f"{c.text(key)} (sources disagree: {said})"
 
 
 def figures_of(run: Run) -> tuple[Figure, ...]:

@@ -1,7 +1,9 @@
 """One run, several sources: the log, the summary made from it, the description of the system.
 
-Merging does not depend on the order in which sources are read. The richer source is believed, and where two
-disagree the document says so.
+Merging does not depend on the order in which sources are read: of two statements the one from the richer source is
+believed (then the one with the smaller hash, so that there is always an answer), and where they disagree the
+document says so. Values that differ by less than rounding agree; only there may three sources read in another order
+leave another of the values.
 """
 
 from __future__ import annotations
@@ -12,34 +14,37 @@ from functools import reduce
 import msgspec
 
 from caveat.errors import DocumentError
-from caveat.figures.conditions import Claim, Conditions, Value
+from caveat.figures.conditions import Claim, Conditions
+from caveat.figures.kinds import Value
 from caveat.figures.metrics import METRICS
 from caveat.figures.provenance import Provenance, Source
 from caveat.figures.run import Row, Run, canonical, identity
 from caveat.figures.validity import Check
 from caveat.units import format_quantity
 
+NOT_LOOKED = ("not checked", "not checkable")  # the emptier first
 AGREEMENT = 1e-4  # relative: published summaries are rounded to six significant digits
 _SEVERITY = ("fail", "unknown", "pass", "not applicable")
 
 
 def merge_all(runs: Iterable[Run]) -> Run:
-    """One document from several of the same subject, in any order."""
-    return reduce(merge, sorted(runs, key=_richness))
+    """One document from several of the same subject, in any order. Raises DocumentError where there is none."""
+    ordered = sorted(runs, key=_richness)
+    if not ordered:
+        raise DocumentError("merge: found no documents, expected at least one")
+    return reduce(merge, ordered)
 
 
 def merge(first: Run, second: Run) -> Run:
-    """One document that says what both say. Raises DocumentError where they are not the same run."""
-    if first.subject != second.subject:
-        raise DocumentError(f"not the same run: {first.subject!r} and {second.subject!r}")
-    if first.provenance.origin != second.provenance.origin:
-        raise DocumentError(
-            f"{first.subject}: one document is {first.provenance.origin}, the other {second.provenance.origin}"
-        )
+    """One document that says what both say. Raises DocumentError where they are not the same run.
+
+    What a document replaces is a matter of the ledger: the merged one replaces nothing yet.
+    """
+    _check_same(first, second)
     rich, poor = sorted((first, second), key=_richness)
     sources = _merged_sources(rich, poor)
     index = {_source_key(source): i for i, source in enumerate(sources)}
-    rows, disagreements = _merged_rows(rich, poor, index)
+    rows, disagreements = _merged_rows(rich, poor, sources, index)
     return Run(
         subject=rich.subject,
         conditions=_merged_conditions(rich, poor, sources, index),
@@ -48,8 +53,8 @@ def merge(first: Run, second: Run) -> Run:
             sources=sources,
             tool=rich.provenance.tool,
             tool_version=rich.provenance.tool_version,
-            formula=rich.provenance.formula or poor.provenance.formula,
-            inputs=tuple(dict.fromkeys((*rich.provenance.inputs, *poor.provenance.inputs))),
+            formula=rich.provenance.formula,
+            inputs=rich.provenance.inputs,
         ),
         rows=rows,
         validity=_merged_validity((*rich.validity, *poor.validity, *disagreements)),
@@ -57,6 +62,18 @@ def merge(first: Run, second: Run) -> Run:
         notes=tuple(dict.fromkeys((*rich.notes, *poor.notes))),
         samples=rich.samples or poor.samples,
     )
+
+
+def _check_same(first: Run, second: Run) -> None:
+    if first.subject != second.subject:
+        raise DocumentError(f"not the same run: {first.subject!r} and {second.subject!r}")
+    one, other = first.provenance, second.provenance
+    if one.origin != other.origin:
+        raise DocumentError(f"{first.subject}: one document is {one.origin}, the other {other.origin}")
+    if (one.formula, one.inputs) != (other.formula, other.inputs):
+        raise DocumentError(f"{first.subject}: the documents were derived by other formulas or from other figures")
+    if bool(one.sources) != bool(other.sources):
+        raise DocumentError(f"{first.subject}: one document names its sources, the other has none")
 
 
 def same_facts(first: Run, second: Run) -> bool:
@@ -94,32 +111,49 @@ def _merged_conditions(
 ) -> Conditions:
     known: dict[str, Value] = {}
     origin: dict[str, int] = {}
-    claims = dict(poor.conditions.claims) | dict(rich.conditions.claims)
+    claims = {
+        key: tuple(dict.fromkeys((*rich.conditions.claims.get(key, ()), *poor.conditions.claims.get(key, ()))))
+        for key in (*rich.conditions.claims, *poor.conditions.claims)
+    }
     for key in dict.fromkeys((*rich.conditions.known, *poor.conditions.known)):
-        said = _statements(key, rich, poor, index)
-        origin[key], known[key] = min(said, key=lambda statement: sources[statement[0]].rank)
-        if len(said) > 1 and not _agree(said[0][1], said[1][1]):
+        said = _looked(_statements(key, rich, poor, index))
+        (origin[key], known[key]), (_, other) = said[0], said[-1]
+        if _agree(known[key], other):
+            known[key] = _completed(known[key], other)
+        else:
             claims[key] = _united(claims.get(key, ()), said, sources)
     not_applicable = {*rich.conditions.not_applicable, *poor.conditions.not_applicable} - set(known)
     return Conditions(known=known, not_applicable=tuple(sorted(not_applicable)), sources=origin, claims=claims)
 
 
+def _looked(said: list[tuple[int, Value]]) -> list[tuple[int, Value]]:
+    """Without those who only say that they did not look, where another did: that is no disagreement."""
+    for nothing in NOT_LOOKED:
+        said = [statement for statement in said if statement[1] != nothing] or said
+    return said
+
+
 def _statements(key: str, rich: Run, poor: Run, index: Mapping[tuple[str, str, str], int]) -> list[tuple[int, Value]]:
-    """What each run says about a key, as (index of the merged source, value)."""
+    """What each run says about a key, as (index of the merged source, value), the one to be believed first."""
     said = []
     for run in (rich, poor):
         value = run.conditions.get(key)
         if value is not None:
             source = _source_of(run, run.conditions.sources.get(key, 0))
             said.append((index[_source_key(source)] if source else 0, value))
-    return said
+    return sorted(said, key=lambda statement: (statement[0], canonical(statement[1])))
+
+
+def _completed(best: Value, other: Value) -> Value:
+    """A distribution with the statistics of both: one source gives the mean, another the p99."""
+    return {**other, **best} if isinstance(best, dict) and isinstance(other, dict) else best
 
 
 def _united(
     claims: tuple[Claim, ...], said: Sequence[tuple[int, Value]], sources: Sequence[Source]
 ) -> tuple[Claim, ...]:
-    new = [Claim(value, sources[place].kind) for place, value in said]
-    return (*claims, *(claim for claim in new if claim not in claims))
+    new = (Claim(value, sources[place].kind if sources else "no source") for place, value in said)
+    return tuple(dict.fromkeys((*claims, *new)))
 
 
 def _agree(one: Value, other: Value) -> bool:
@@ -138,19 +172,30 @@ def close(one: float, other: float) -> bool:
 
 
 def _merged_rows(
-    rich: Run, poor: Run, index: Mapping[tuple[str, str, str], int]
+    rich: Run, poor: Run, sources: Sequence[Source], index: Mapping[tuple[str, str, str], int]
 ) -> tuple[tuple[Row, ...], tuple[Check, ...]]:
     rows: list[Row] = []
     disagreements: list[Check] = []
     for key in dict.fromkeys(row.metric for row in (*rich.rows, *poor.rows)):
         said = [_moved(row, run, index) for run in (rich, poor) if (row := run.row(key)) is not None]
-        best = min(said, key=lambda row: row.source)  # merged sources stand in order of rank
+        best = min(said, key=_belief)
         if len(said) > 1:
-            values = [row.value for row in said]
             best = _with_notes(best, said)
-            disagreements.append(_agreement(key, values))
+            if _two_witnesses(said, sources):
+                disagreements.append(_agreement(key, [row.value for row in said]))
         rows.append(best)
     return tuple(rows), tuple(disagreements)
+
+
+def _belief(row: Row) -> tuple[int, bytes]:
+    """Smaller is believed: merged sources stand in order of rank, and the rest only frees the choice from order."""
+    return row.source, canonical((row.value, row.n, row.spread))
+
+
+def _two_witnesses(said: Sequence[Row], sources: Sequence[Source]) -> bool:
+    """Whether two rows say something about each other: one source read twice, saying the same, does not."""
+    places = {(sources[row.source].kind, sources[row.source].place) if sources else ("", "") for row in said}
+    return len(places) > 1 or not close(said[0].value, said[1].value)
 
 
 def _moved(row: Row, run: Run, index: Mapping[tuple[str, str, str], int]) -> Row:
@@ -183,7 +228,7 @@ def _merged_validity(entries: Iterable[Check]) -> tuple[Check, ...]:
     """One entry for each aspect and set of metrics: the worst; among equals the richer run's sentence."""
     worst: dict[tuple[str, tuple[str, ...]], Check] = {}
     for entry in entries:
-        key = (entry.aspect, entry.metrics)
+        key = (entry.aspect, tuple(sorted(set(entry.metrics))))
         kept = worst.get(key)
         if kept is None or _SEVERITY.index(entry.outcome) < _SEVERITY.index(kept.outcome):
             worst[key] = entry

@@ -3,18 +3,15 @@
 At least five things are called TPOT. A metric here is (name, definition id, token source, window, statistic,
 percentile method); each has its own key, and two figures may be compared only if their keys are equal.
 Names follow OpenTelemetry's GenAI conventions where it has one, else the word of the field.
-The table is `METRICS`; to add a metric, add a line to `_RATES` or `_LATENCIES`.
+The table is `METRICS`; to add a metric, add a line to `_RATES`, `_LATENCIES` or sample_metrics.py.
 """
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
+from caveat.figures.sample_metrics import DEFINITIONS, PERCENTILES, Better
 from caveat.units import Unit
-
-Better = Literal["higher", "lower", "neither"]
 
 LOADGEN = "mlcommons/inference loadgen/results.cc @ b66003e"
 FLOOR_RANK = "sorted[floor(n*p)], no interpolation"
@@ -144,14 +141,14 @@ _LATENCIES: tuple[tuple[str, str, str, str, str], ...] = (
         "loadgen-ttft",
         "time_to_first_token",
         "from the scheduled arrival (open loop) or the issue (streams)",
-        "time to first token as reported to LoadGen",
-        "none",
+        "time until the system under test reports the first token",
+        _SUT,
     ),
     (
         "loadgen-tpot",
         "time_per_output_token",
         "from the first token",
-        "(sample latency - TTFT) / (tokens - 1), one value per sample, each sample weighing the same",
+        "(sample latency - TTFT) / (tokens - 1) in whole nanoseconds, one value per sample, each weighing the same",
         _SUT,
     ),
     (
@@ -173,7 +170,7 @@ def _latencies() -> tuple[Metric, ...]:
             statistic=statistic,
             unit=Unit.SECOND,
             window=window,
-            meaning=f"{statistic} of: {meaning}",
+            meaning=f"{statistic} over samples: {meaning}",
             token_source=tokens,
             percentile_method=FLOOR_RANK if statistic.startswith("p") else "none",
             better="lower",
@@ -208,9 +205,42 @@ _OTHERS: tuple[Metric, ...] = (
         better="neither",
         source="derived: token rate / sample rate, with LoadGen's n - 1 taken back",
     ),
+    Metric(
+        key="undisclosed-tokens-rate",
+        name="token_rate",
+        definition="undisclosed",
+        statistic="rate",
+        unit=Unit.TOKENS_PER_SECOND,
+        window="undisclosed",
+        meaning="tokens/s as stated, with neither formula, window nor who counted which tokens",
+        token_source="undisclosed",  # noqa: S106
+        source="the statement itself",
+    ),
 )
 
-METRICS: dict[str, Metric] = {metric.key: metric for metric in (*_RATES, *_latencies(), *_OTHERS)}
+
+def _of_samples() -> tuple[Metric, ...]:
+    """What is computed from Samples: a line in sample_metrics.py is one metric a statistic."""
+    return tuple(
+        Metric(
+            key=one.id if statistic in ("rate", "share") else f"{one.id}.{statistic}",
+            name=one.name,
+            definition=one.id,
+            statistic=statistic,
+            unit=one.unit,
+            window=one.window,
+            meaning=one.meaning if statistic in ("rate", "share") else f"{statistic}: {one.meaning}",
+            token_source=one.token_source,
+            percentile_method=one.percentile_method if statistic in PERCENTILES else "none",
+            better=one.better,
+            source="caveat measure",
+        )
+        for one in DEFINITIONS
+        for statistic in one.statistics
+    )
+
+
+METRICS: dict[str, Metric] = {m.key: m for m in (*_RATES, *_latencies(), *_OTHERS, *_of_samples())}
 
 
 def metric(key: str) -> Metric:

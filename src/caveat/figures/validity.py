@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 from caveat.errors import DocumentError
+from caveat.figures.kinds import shortened
+from caveat.figures.metrics import METRICS
 
 Outcome = Literal["pass", "fail", "unknown", "not applicable"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 # aspect, what it asks. A new aspect is one new line.
 ASPECTS: dict[str, str] = {
@@ -24,6 +27,9 @@ ASPECTS: dict[str, str] = {
     "error rate": "no more requests failed than the rules allow",
     "output length": "the mean output length lies in the range that the rules ask",
     "accuracy": "the accuracy run reached the target",
+    "length match": "the achieved lengths are those that were asked for",
+    "arrivals": "requests were sent when the plan wanted them",
+    "steady state": "a stretch without trend was found after the warm-up",
     "client health": "the load generator was not the bottleneck",
     "cache state": "no request was answered from a warm cache that the conditions do not mention",
     "consistency": "the numbers of the run agree with each other",
@@ -33,8 +39,11 @@ ASPECTS: dict[str, str] = {
 }
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One entry. `sentence` says it for people; `metrics` limits it to these metric keys (empty: all of them)."""
+class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One entry. `sentence` says it for people; `metrics` limits it to these metric keys (empty: all of them).
+
+    Raises DocumentError for an aspect, an outcome or a metric that has no line in its table.
+    """
 
     aspect: str
     outcome: Outcome
@@ -43,7 +52,19 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def __post_init__(self) -> None:
         if self.aspect not in ASPECTS:
-            raise DocumentError(f"no validity aspect is called {self.aspect!r}", next="see figures/validity.py")
+            raise DocumentError(
+                f"validity: found aspect {shortened(self.aspect)}, expected one of {', '.join(ASPECTS)}",
+                next="see figures/validity.py",
+            )
+        if self.outcome not in OUTCOMES:
+            found = shortened(self.outcome)
+            raise DocumentError(f"validity: {self.aspect}: found {found}, expected one of {', '.join(OUTCOMES)}")
+        for key in self.metrics:
+            if key not in METRICS:
+                raise DocumentError(
+                    f"validity: {self.aspect}: found metric {shortened(key)}, expected the key of a defined metric",
+                    next="see docs/metrics.md",
+                )
 
     def concerns(self, metric_key: str) -> bool:
         """Whether the entry says something about this metric."""

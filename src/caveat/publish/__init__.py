@@ -4,7 +4,7 @@ from caveat.publish.ask import Question, Questions, ask_claim, ask_figure, partn
 from caveat.publish.card import card
 from caveat.publish.cite import FORMS as CITATION_FORMS
 from caveat.publish.cite import Citation, cite, written
-from caveat.publish.columns import checked_columns
+from caveat.publish.columns import checked_columns, chips
 from caveat.publish.export import FORMS as EXPORT_FORMS
 from caveat.publish.export import export
 from caveat.publish.figure_json import figure_json
@@ -16,6 +16,7 @@ from caveat.publish.tables import (
     figures_table,
     plain_table,
     spread_line,
+    two_line_table,
 )
 from caveat.publish.text import cut, markdown, printable
 
@@ -32,6 +33,7 @@ __all__ = [
     "caveat_lines",
     "cell",
     "checked_columns",
+    "chips",
     "cite",
     "common_conditions",
     "cut",
@@ -43,5 +45,6 @@ __all__ = [
     "plain_table",
     "printable",
     "spread_line",
+    "two_line_table",
     "written",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from caveat.caveats import sentences
-from caveat.figures import GROUPS, TABLE, Figure
+from caveat.figures import ASPECTS, GROUPS, TABLE, Figure
 from caveat.publish.tables import cell, plain_table
 from caveat.publish.text import printable
 
@@ -54,7 +54,7 @@ def _head(figure: Figure) -> list[RenderableType]:
 def _validity(figure: Figure) -> list[RenderableType]:
     table = plain_table(["", "aspect", "what was found"])
     for entry in figure.validity:
-        table.add_row(_MARKS[entry.outcome], cell(entry.aspect), cell(entry.sentence))
+        table.add_row(_MARKS[entry.outcome], cell(entry.aspect), cell(entry.sentence or ASPECTS[entry.aspect]))
     return [_title(f"validity: {figure.outcome}"), table]
 
 

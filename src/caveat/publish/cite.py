@@ -22,6 +22,7 @@ from caveat.facts import (
     versioned_suite,
 )
 from caveat.figures import Figure
+from caveat.publish.columns import chips
 from caveat.publish.text import markdown, printable
 
 FORMAT = "caveat-citation/1"
@@ -73,7 +74,7 @@ def _published(figure: Figure, date: str | None) -> Citation:
     benchmark = c.text("benchmark")
     text = (
         f"{c.text('submitter')} reached {_value(figure)} on {suite} {division} {benchmark} {scenario} "
-        f"with {c.text('system')} ({_chips(figure)}; {c.text('availability')}).[1]"
+        f"with {c.text('system')} ({_machine(figure)}; {c.text('availability')}).[1]"
     )
     parts = [
         f"[1] {suite}, {division} division; benchmark {benchmark}, scenario {scenario}; submitted by "
@@ -99,7 +100,7 @@ def _own(figure: Figure, date: str | None) -> Citation:
     verb = "simulated" if origin == "simulated" else "measured"
     text = (
         f"{who} {verb} {_value(figure)} ({UNVERIFIED_WORD}) for {c.text('model')} under {c.text('scenario')} load "
-        f"with {c.text('system')} ({_chips(figure)}).[1]"
+        f"with {c.text('system')} ({_machine(figure)}).[1]"
     )
     parts = [
         f"[1] {figure.metric.meaning}; {verb} with {c.text('harness')} {c.text('harness_version')}, "
@@ -122,12 +123,9 @@ def _value(figure: Figure) -> str:
     return figure.text if figure.is_primary else f"{figure.text} {figure.metric.name} ({figure.metric.statistic})"
 
 
-def _chips(figure: Figure) -> str:
-    c = figure.conditions
-    if "accelerators" in c.conflicts():
-        claims = " or ".join(sorted({str(claim.value) for claim in c.claims["accelerators"]}))
-        return f"{claims} x {c.text('accelerator')}, sources disagree on the count"
-    return f"{c.text('accelerators')} x {c.text('accelerator')}"
+def _machine(figure: Figure) -> str:
+    disputed = ", sources disagree on the count" if "accelerators" in figure.conditions.conflicts() else ""
+    return chips(figure) + disputed
 
 
 def _limits(figure: Figure) -> str:

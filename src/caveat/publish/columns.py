@@ -22,9 +22,18 @@ OWN: dict[str, Callable[[Figure], Any]] = {
     "outcome": lambda figure: figure.outcome,
     "origin": lambda figure: figure.provenance.origin,
     "disclosed": lambda figure: "{} of {}".format(*figure.conditions.disclosed()),
-    "chips": lambda figure: f"{figure.conditions.text('accelerators')} x {figure.conditions.text('accelerator')}",
+    "chips": lambda figure: chips(figure),
     "notes": lambda figure: "; ".join(figure.row.notes),
 }
+
+
+def chips(figure: Figure) -> str:
+    """`8 x MI355X`, with every claim where the sources disagree on the count: `87 or 88 x MI355X`."""
+    c = figure.conditions
+    count = c.text("accelerators")
+    if "accelerators" in c.conflicts():
+        count = " or ".join(sorted({str(claim.value) for claim in c.claims["accelerators"]}))
+    return f"{count} x {c.text('accelerator')}"
 
 
 def column(figure: Figure, key: str) -> Any:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 DEFAULT_COLUMNS = ("id", "value", "benchmark", "scenario", "round", "submitter", "platform", "chips", "outcome")
 _NUMERIC = {row.key for row in TABLE if row.kind in ("number", "count", "seconds")} | {"value", "n"}
 _ABOVE = tuple(row.key for row in TABLE if row.group != "system" and row.kind not in ("lengths", "numbers"))
-MOST_SENTENCES = 8
+LONG = ("submitter", "system", "platform", "engine", "software", "subject", "location", "notes", "accelerator_stated")
+"""Columns that stand on the second line of a row."""
+
+Row = tuple[Sequence[str], str]
 
 
 def plain_table(heads: Sequence[str], *, right: Sequence[str] = ()) -> Table:
@@ -39,12 +42,60 @@ def cell(text: str) -> Text:
     return Text(printable(text))
 
 
-def figures_table(figures: Sequence[Figure], columns: Sequence[str] = DEFAULT_COLUMNS) -> Table:
-    """One line a figure."""
-    table = plain_table([name.replace("_", " ") for name in columns], right=[c for c in columns if c in _NUMERIC])
-    for figure in figures:
-        table.add_row(*(cell(_text(figure, name)) for name in columns))
-    return table
+def two_line_table(heads: Sequence[str], rows: Sequence[Row], *, right: Sequence[str] = ()) -> Text:
+    """Rows of short cells in columns as wide as they need, each with its long text on a line of its own below.
+
+    Names of systems are too long for a column and too telling to be cut.
+    """
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    table = [[printable(text) for text in cells] for cells, _ in rows]
+    widths = [max(map(cell_len, column)) for column in zip(heads, *table, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (
+            " " * (width - cell_len(text)) + text if head in right else text + " " * (width - cell_len(text))
+            for head, text, width in zip(heads, cells, widths, strict=True)
+        )
+        return "  ".join(padded).rstrip()
+
+    text = Text()
+    text.append(line(heads) + "\n", style="bold")
+    text.append("─" * min(sum(widths) + 2 * len(widths) - 2, 100) + "\n")
+    for cells, (_, below) in zip(table, rows, strict=True):
+        text.append(line(cells) + "\n")
+        text.append(f"    {printable(below)}\n", style="dim")
+    text.right_crop(1)
+    return text
+
+
+def figures_table(figures: Sequence[Figure], columns: Sequence[str] = DEFAULT_COLUMNS, *, width: int = 100) -> Text:
+    """Two lines a figure: the short columns that fit, and below them the long ones and the rest by name."""
+    short = _fitting(figures, [name for name in columns if name not in LONG], width)
+    rows = [([_text(f, name) for name in short], _below(f, columns, short)) for f in figures]
+    return two_line_table([_head(name) for name in short], rows, right=[_head(name) for name in _NUMERIC])
+
+
+def _head(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _fitting(figures: Sequence[Figure], names: Sequence[str], width: int) -> list[str]:
+    """The columns, from the left, that a screen has room for."""
+    fitting: list[str] = []
+    for name in names:
+        width -= 2 + max([len(name), *(len(_text(figure, name)) for figure in figures)])
+        if width < -2 and fitting:
+            break
+        fitting.append(name)
+    return fitting
+
+
+def _below(figure: Figure, columns: Sequence[str], short: Sequence[str]) -> str:
+    long = " ".join(_text(figure, name) for name in columns if name in LONG)
+    rest = [f"{_head(name)} {_text(figure, name)}" for name in columns if name not in LONG and name not in short]
+    return "   ".join([long, *rest])
 
 
 def _text(figure: Figure, name: str) -> str:

@@ -1,0 +1,166 @@
+"""Make the reference pages of docs/ from the code: conditions, metrics, rules, caveats, problems, command line.
+
+    python scripts/make_reference.py           write them
+    python scripts/make_reference.py --check   fail if one is not what the code says
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+
+DOCS = Path(__file__).parent.parent / "docs"
+MADE = "<!-- made by scripts/make_reference.py; change the code, not this page -->\n"
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Every page as (path below docs, Markdown)."""
+    yield "conditions.md", conditions_page()
+    yield "metrics.md", metrics_page()
+    yield "problems.md", problems_page()
+    yield "command-line.md", command_line_page()
+    yield from rule_pages()
+    yield from caveat_pages()
+
+
+def conditions_page() -> str:
+    from caveat.figures import GROUPS, TABLE
+
+    lines = [
+        "# Conditions",
+        "",
+        "Every condition of a run is *known*, *undisclosed* or *not applicable*. A value that is missing is never zero and",
+        "never assumed. These are the keys of `--where` and `--columns`; parts of lengths and numbers take a dot:",
+        "`output_tokens.mean`.",
+    ]
+    for group in GROUPS:
+        lines += ["", f"## {group}", "", "| key | kind | unit | meaning |", "| --- | --- | --- | --- |"]
+        for row in (row for row in TABLE if row.group == group):
+            allowed = f" One of: {', '.join(row.allowed)}." if row.allowed else ""
+            lines.append(f"| `{row.key}` | {row.kind} | {row.unit} | {row.meaning}.{allowed} |")
+    return "\n".join(lines) + "\n"
+
+
+def metrics_page() -> str:
+    from caveat.figures import METRICS
+
+    lines = [
+        "# Metrics",
+        "",
+        "A metric is a definition, not a word. Two figures may be compared only if their keys are equal.",
+    ]
+    definitions = dict.fromkeys(metric.definition for metric in METRICS.values())
+    for definition in definitions:
+        metrics = [metric for metric in METRICS.values() if metric.definition == definition]
+        first = metrics[0]
+        meaning = first.meaning.removeprefix(f"{first.statistic} of: ")
+        lines += [
+            "",
+            f"## {definition}",
+            "",
+            f"{meaning}.",
+            "",
+            f"- name: `{first.name}`, unit `{first.unit}`, better: {first.better}",
+            f"- window: {first.window}",
+            f"- tokens counted: {first.token_source}",
+            f"- percentiles: {next((m.percentile_method for m in metrics if m.percentile_method != 'none'), 'none')}",
+            f"- source: {first.source}",
+            f"- keys: {', '.join(f'`{metric.key}`' for metric in metrics)}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def problems_page() -> str:
+    from caveat.importers import PROBLEM_CODES
+
+    lines = [
+        "# Problems of an import",
+        "",
+        "Each problem names a code, a file, where possible a line, what was found and what was expected. One bad file never",
+        "stops a tree. `caveat import` exits with 1 if there was any.",
+        "",
+        "| code | what is wrong | what was expected |",
+        "| --- | --- | --- |",
+        *(f"| `{code}` | {wrong} | {expected} |" for code, (wrong, expected) in sorted(PROBLEM_CODES.items())),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def command_line_page() -> str:
+    from caveat.cli.main import COMMANDS, overview
+
+    os.environ["COLUMNS"] = "100"
+    lines = ["# Command line", "", "```text", overview(), "```"]
+    for verb in COMMANDS:
+        lines += ["", f"## caveat {verb.name}", "", "```text", help_of(verb.name), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def help_of(verb: str) -> str:
+    from caveat.cli.main import main
+
+    text = io.StringIO()
+    with redirect_stdout(text):
+        main([verb, "--help"])
+    return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())
+
+
+def rule_pages() -> Iterator[tuple[str, str]]:
+    from caveat.compare import RULES
+
+    index = [
+        "# Rules of comparison",
+        "",
+        "`caveat compare` asks every rule. The verdict is the worst of its findings:",
+        "not-comparable > unknown > comparable-with-caveats > comparable.",
+        "",
+        "| rule | what it asks | where a value is undisclosed |",
+        "| --- | --- | --- |",
+    ]
+    for rule in RULES:
+        index.append(f"| [{rule.id}]({rule.id}.md) | {rule.title} | {rule.undisclosed} |")
+        yield f"rules/{rule.id}.md", f"# {rule.id}\n\n{inspect.cleandoc(rule.ask.__doc__ or '')}\n"
+    yield "rules/README.md", "\n".join(index) + "\n"
+
+
+def caveat_pages() -> Iterator[tuple[str, str]]:
+    from caveat.caveats import CATALOGUE
+
+    index = [
+        "# Caveats",
+        "",
+        "What one must know before using a figure of a certain kind. `caveat explain ID` prints the page with evidence that is",
+        "computed from the ledger at hand; no number is typed into a page.",
+        "",
+        "| id | what one must know |",
+        "| --- | --- |",
+        *(f"| `{caveat.id}` | {caveat.title} |" for caveat in CATALOGUE),
+    ]
+    yield "caveats.md", "\n".join(index) + "\n"
+
+
+def main(argv: list[str]) -> int:
+    stale = []
+    for name, text in pages():
+        path = DOCS / name
+        wanted = MADE + text
+        if path.exists() and path.read_text() == wanted:
+            continue
+        stale.append(name)
+        if "--check" not in argv:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(wanted)
+    if stale and "--check" in argv:
+        print(f"not what the code says: {', '.join(stale)}; run `make docs`", file=sys.stderr)
+        return 1
+    print(f"{len(stale)} pages written" if "--check" not in argv else "all pages are what the code says")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,241 @@
+"""From a workload to the columns of its plan: arrivals, lengths, sessions and prefixes put together.
+
+Each aspect has its own stream of randomness and is drawn in the order of arrivals (for sessions, of their starts),
+so what one aspect draws never moves another, and neither limits nor block sizes move anything. A column is int64,
+one entry a request; columns pass through here in tuples whose first is the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from caveat.workload.arrivals import Concurrency
+from caveat.workload.bounds import MAX_REQUESTS, refuse
+from caveat.workload.pairs import Lengths, draw_lengths
+from caveat.workload.plan import NO_REQUEST, Int64, PlanBlock
+from caveat.workload.prefixes import PromptChoice, looked_up, ragged
+from caveat.workload.sessions import SessionDraws, Sessions, by_users
+from caveat.workload.streams import ARRIVALS, LENGTHS, PREFIXES, SESSIONS, Stream
+from caveat.workload.superposition import Superposition
+from caveat.workload.turns import Turns, in_order, last_of_each, summed_within
+
+if TYPE_CHECKING:
+    from caveat.workload.workload import Workload
+
+_SESSIONS_AT_ONCE = 1024
+
+Columns = tuple[Int64, ...]
+
+
+def composed(workload: Workload, block_requests: int) -> Iterator[PlanBlock]:
+    """The plan's blocks, each of `block_requests` requests but the last."""
+    seed = Stream(workload.seed)
+    prompts = PromptChoice(workload.blocks_and_prompts(), seed.child(PREFIXES))
+    lengths = _LengthDraws(workload, seed.child(LENGTHS))
+    if workload.sessions is None:
+        rows = _single(workload, seed, lengths, prompts)
+        for columns in _reblocked(_limited(rows, workload), block_requests):
+            yield _single_block(columns, prompts)
+        return
+    builder = _SessionBuilder(workload, workload.sessions, seed, lengths, prompts)
+    turns = (turns.columns() for turns in in_order(builder.batches(_arrived(workload, seed))))
+    for columns in _reblocked(_limited(turns, workload), block_requests):
+        yield builder.block(Turns(*columns))
+
+
+def _arrived(workload: Workload, seed: Stream) -> Iterator[tuple[Int64, Int64 | None]]:
+    """Times, and the client of each where there are several."""
+    stream = seed.child(ARRIVALS)
+    if isinstance(workload.arrivals, Superposition):
+        yield from workload.arrivals.arrived(stream)
+    else:
+        for at_ns in workload.arrivals.times(stream):
+            yield at_ns, None
+
+
+class _LengthDraws:
+    """Lengths in order of requests; each client of a superposition has a stream of its own."""
+
+    def __init__(self, workload: Workload, stream: Stream) -> None:
+        self._lengths = workload.lengths
+        self._stream = stream
+        self._clients: list[tuple[Lengths, Stream]] = []
+        if isinstance(workload.arrivals, Superposition):
+            own = (client.lengths or workload.lengths for client in workload.arrivals.clients)
+            self._clients = [(lengths, stream.child(place)) for place, lengths in enumerate(own)]
+
+    def draw(self, count: int, client: Int64 | None) -> tuple[Int64, Int64]:
+        """Input and output tokens of the next requests."""
+        if client is None:
+            return draw_lengths(self._lengths, self._stream, count)
+        input_tokens, output_tokens = np.empty(count, np.int64), np.empty(count, np.int64)
+        by_client = np.argsort(client, kind="stable")
+        ends = np.flatnonzero(np.diff(client[by_client], append=-1)) + 1
+        for mine in np.split(by_client, ends[:-1]):
+            lengths, stream = self._clients[int(client[mine[0]])]
+            input_tokens[mine], output_tokens[mine] = draw_lengths(lengths, stream, len(mine))
+        return input_tokens, output_tokens
+
+
+def _single(workload: Workload, seed: Stream, lengths: _LengthDraws, prompts: PromptChoice) -> Iterator[Columns]:
+    """Requests that stand alone: time, input, output, system prompt."""
+    for at_ns, client in _arrived(workload, seed):
+        input_tokens, output_tokens = lengths.draw(len(at_ns), client)
+        prompt = prompts.choose(len(at_ns))
+        if len(prompts.tokens):
+            input_tokens = input_tokens + looked_up(prompts.tokens, prompt)
+        yield at_ns, input_tokens, output_tokens, prompt
+
+
+def _single_block(columns: Columns, prompts: PromptChoice) -> PlanBlock:
+    at_ns, input_tokens, output_tokens, prompt = columns
+    if not len(prompts.tokens):
+        return PlanBlock(at_ns=at_ns, input_tokens=input_tokens, output_tokens=output_tokens)
+    ends, ids = ragged([(looked_up(prompts.first_id, prompt), looked_up(prompts.blocks, prompt))])
+    return PlanBlock(
+        at_ns=at_ns, input_tokens=input_tokens, output_tokens=output_tokens, prefix_ends=ends, prefix_blocks=ids
+    )
+
+
+class _SessionBuilder:
+    """Turns of sessions, batch by batch: keeps count of sessions, rows and the ids of blocks that were given out."""
+
+    def __init__(
+        self, workload: Workload, sessions: Sessions, seed: Stream, lengths: _LengthDraws, prompts: PromptChoice
+    ) -> None:
+        self._sessions = sessions
+        self._block_tokens = workload.blocks_and_prompts().block_tokens
+        self._draws = SessionDraws(sessions, seed.child(SESSIONS))
+        self._lengths = lengths
+        self._prompts = prompts
+        self._users: list[tuple[int, int]] = []
+        if isinstance(workload.arrivals, Concurrency):
+            self._users = [(0, user) for user in range(workload.arrivals.requests)]
+        self._first_session = self._first_row = 0
+        self._first_id = prompts.ids_used
+
+    def batches(self, arrived: Iterable[tuple[Int64, Int64 | None]]) -> Iterator[Turns]:
+        """All turns of some sessions that start one after another."""
+        for at_ns, client in arrived:
+            for start in range(0, len(at_ns), _SESSIONS_AT_ONCE):
+                some = slice(start, start + _SESSIONS_AT_ONCE)
+                yield self._batch(at_ns[some], None if client is None else client[some])
+
+    def _batch(self, start_ns: Int64, client: Int64 | None) -> Turns:
+        turns = self._draws.turns(len(start_ns))
+        count = int(turns.sum())
+        turn = np.arange(count) - np.repeat(np.cumsum(turns) - turns, turns)
+        think_ns = np.where(turn > 0, self._draws.think_ns(count), 0)
+        new, output = self._lengths.draw(count, None if client is None else np.repeat(client, turns))
+        prompt = np.repeat(self._prompts.choose(len(turns)), turns)
+        before = self._said_before(new, output, turns) + looked_up(self._prompts.tokens, prompt)
+        batch = Turns(
+            at_ns=self._times(start_ns, turns, turn, think_ns),
+            row=self._first_row + np.arange(count),
+            session=self._first_session + np.repeat(np.arange(len(turns)), turns),
+            turn=turn,
+            think_ns=think_ns,
+            input_tokens=before + new,
+            output_tokens=output,
+            prompt=prompt,
+            first_own=np.zeros(count, np.int64),
+            own=before,
+            after=np.full(count, NO_REQUEST, np.int64),
+        )
+        self._first_row += count
+        self._first_session += len(turns)
+        return self._with_ids(self._within_context(batch))
+
+    def _times(self, start_ns: Int64, turns: Int64, turn: Int64, think_ns: Int64) -> Int64:
+        """Earliest times; in a closed loop rounds of one turn each, which only give the order."""
+        if self._users:
+            return np.repeat(by_users(turns, self._users), turns) + turn
+        return np.repeat(start_ns, turns) + summed_within(think_ns, turns)
+
+    def _said_before(self, new: Int64, output: Int64, turns: Int64) -> Int64:
+        """Tokens of the conversation before each turn, without the system prompt."""
+        if not self._sessions.grows:
+            return np.zeros_like(new)
+        return summed_within(new + output, turns) - new - output
+
+    def _within_context(self, batch: Turns) -> Turns:
+        """Without the turns that would pass the longest context; first turns are cut to it."""
+        most = self._sessions.context_max
+        if most is None:
+            return batch
+        kept = batch.at(np.flatnonzero((batch.input_tokens <= most) | (batch.turn == 0)))
+        return kept.changed(input_tokens=np.minimum(kept.input_tokens, most))
+
+    def _with_ids(self, batch: Turns) -> Turns:
+        """Ids for the blocks that turns of one session share beyond the system prompt.
+
+        Until here `own` holds the tokens said before a turn. All its full blocks are shared if a turn follows, else
+        only those of what was said before.
+        """
+        if not self._sessions.grows:
+            return batch.changed(own=np.zeros_like(batch.own))
+        last = last_of_each(batch.session)
+        shared_tokens = np.where(last, np.minimum(batch.own, batch.input_tokens), batch.input_tokens)
+        own = np.maximum(shared_tokens // self._block_tokens - looked_up(self._prompts.blocks, batch.prompt), 0)
+        given = np.maximum.reduceat(own, np.flatnonzero(batch.turn == 0))
+        first_own = self._first_id + np.cumsum(given) - given
+        self._first_id += int(given.sum())
+        places = np.cumsum(batch.turn == 0) - 1
+        return batch.changed(own=own, first_own=first_own[places])
+
+    def block(self, turns: Turns) -> PlanBlock:
+        """Numbered turns as the plan holds them."""
+        system = np.minimum(looked_up(self._prompts.blocks, turns.prompt), turns.input_tokens // self._block_tokens)
+        first_system = looked_up(self._prompts.first_id, turns.prompt)
+        ends, ids = ragged([(first_system, system), (turns.first_own, turns.own)])
+        return PlanBlock(
+            at_ns=np.zeros_like(turns.at_ns) if self._users else turns.at_ns,
+            input_tokens=turns.input_tokens,
+            output_tokens=turns.output_tokens,
+            after=turns.after,
+            think_ns=turns.think_ns,
+            session=turns.session,
+            turn=turns.turn,
+            prefix_ends=ends,
+            prefix_blocks=ids,
+        )
+
+
+def _limited(chunks: Iterable[Columns], workload: Workload) -> Iterator[Columns]:
+    """Columns up to the plan's last request: before the end of its duration, and no more than asked for."""
+    left = workload.limits.requests if workload.limits.requests is not None else MAX_REQUESTS + 1
+    end_ns = workload.limits.end_ns()
+    for columns in chunks:
+        due = len(columns[0]) if end_ns is None else int(np.searchsorted(columns[0], end_ns))
+        count = min(due, left)
+        if count:
+            yield tuple(column[:count] for column in columns)
+        left -= count
+        if not left or due < len(columns[0]):
+            break
+    if left == 0 and workload.limits.requests is None:
+        raise refuse("limits", f"a plan of more than {MAX_REQUESTS:,} requests", "a shorter one")
+
+
+def _reblocked(chunks: Iterable[Columns], size: int) -> Iterator[Columns]:
+    """The same rows in blocks of one size; the last may be shorter."""
+    held: list[Columns] = []
+    rows = 0
+    for columns in chunks:
+        held.append(columns)
+        rows += len(columns[0])
+        if rows >= size:
+            joined = _joined(held)
+            whole = rows - rows % size
+            for start in range(0, whole, size):
+                yield tuple(column[start : start + size] for column in joined)
+            held, rows = [tuple(column[whole:] for column in joined)], rows - whole
+    if rows:
+        yield _joined(held)
+
+
+def _joined(held: list[Columns]) -> Columns:
+    return tuple(np.concatenate(parts) for parts in zip(*held, strict=True))

@@ -1,0 +1,74 @@
+"""Workload documents as text: read from TOML or JSON, written as JSON, with errors that name the field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from caveat.errors import InputError
+from caveat.workload.workload import Workload
+
+MAX_BYTES = 64 << 20
+"""The largest document that is read: far above a traffic profile, below what could fill memory as objects."""
+
+
+def read_workload(path: Path) -> Workload:
+    """The workload in a file whose name ends in .toml or .json; InputError says which field is wrong."""
+    form = _form(path)
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise InputError(
+                f"{path.name}: found {size:,} bytes, expected at most {MAX_BYTES:,}",
+                code="workload-too-large",
+                next="keep recorded times in a trace file, and lengths in a histogram",
+            )
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path.name}: {error.strerror or error}", code="workload", next="check the path") from error
+    return decode_workload(data, form)
+
+
+def decode_workload(data: bytes | str, form: Literal["toml", "json"]) -> Workload:
+    """The workload in a document; InputError says which field is wrong, what was found and what was expected."""
+    try:
+        if form == "toml":
+            return msgspec.toml.decode(data, type=Workload)
+        return msgspec.json.decode(data, type=Workload)
+    except msgspec.ValidationError as error:
+        raise InputError(f"workload: {_place_first(str(error))}", code="workload", next=_NEXT) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"workload: not {form.upper()}: {error}", code="workload", next=_NEXT) from error
+    except (RecursionError, OverflowError) as error:
+        raise InputError(f"workload: too deep or too large a number: {error}", code="workload", next=_NEXT) from error
+
+
+def encode_workload(workload: Workload) -> bytes:
+    """The workload as JSON, with every default written out; the same workload gives the same bytes."""
+    return msgspec.json.format(msgspec.json.encode(workload), indent=2) + b"\n"
+
+
+_NEXT = "see Workload and its parts for the fields and what they mean"
+
+
+def _form(path: Path) -> Literal["toml", "json"]:
+    match path.suffix.lower():
+        case ".toml":
+            return "toml"
+        case ".json":
+            return "json"
+    raise InputError(
+        f"{path.name}: found the ending {path.suffix or '(none)'}, expected .toml or .json",
+        code="workload",
+        next="name the file for what is in it",
+    )
+
+
+def _place_first(message: str) -> str:
+    """msgspec's `what - at $.a.b` as `a.b: what`."""
+    what, at, place = message.rpartition(" - at ")
+    if not at:
+        return message
+    return f"{place.strip('`').removeprefix('$.')}: {what}"
