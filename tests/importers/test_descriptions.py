@@ -50,9 +50,9 @@ def test_a_count_that_sources_dispute_keeps_every_claim(system):
     found = system(fields, "87xMI355X_22xEPYC_9575F")
     assert found.values["accelerators"] == 88
     assert found.claims["accelerators"] == (
-        Claim(88, "system description: nodes x accelerators per node"),
-        Claim(87, "system description: accelerator"),
-        Claim(87, "folder name: platform"),
+        Claim(88, "nodes x accelerators per node"),
+        Claim(87, "accelerator text"),
+        Claim(87, "platform name"),
     )
 
 

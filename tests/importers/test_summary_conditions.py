@@ -65,7 +65,7 @@ def test_counts_are_claims_with_their_sources():
     assert row.values["accelerators"] == 88
     assert row.values["accelerator"] == "MI355X"
     assert row.claims["accelerators"] == (
-        Claim(88, "11 nodes x 8 accelerators"),
+        Claim(88, "nodes x accelerators per node"),
         Claim(88, "total accelerators"),
         Claim(87, "accelerator text"),
         Claim(87, "platform name"),

@@ -9,6 +9,8 @@ from caveat.importers.mlperf.techniques import multi_node_means, stated_techniqu
     ("text", "said"),
     [
         ("MXFP4 (W4A4) weights with FP8 KV cache", {"kv_cache_quantisation": "on", "kv_cache_precision": "fp8"}),
+        ("nvfp4, fp8-kv", {"kv_cache_quantisation": "on", "kv_cache_precision": "fp8"}),
+        ("NVFP4, FP8 (KV cache)", {"kv_cache_quantisation": "on", "kv_cache_precision": "fp8"}),
         ("kv cache: int8", {"kv_cache_quantisation": "on", "kv_cache_precision": "int8"}),
         ("SGLang with EAGLE3, 3 steps", {"speculative_decoding": "on"}),
         ("speculative decoding with a draft model", {"speculative_decoding": "on"}),

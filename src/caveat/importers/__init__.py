@@ -13,10 +13,12 @@ from caveat.figures import Run, merge_all
 from caveat.importers.formats import FORMATS, Format, Progress, format_named, format_of
 from caveat.importers.imported import Imported, together
 from caveat.importers.mlperf import schedule_claims, verified
+from caveat.importers.mlperf.problems import CODES as PROBLEM_CODES
 from caveat.importers.mlperf.problems import problem
 
 __all__ = [
     "FORMATS",
+    "PROBLEM_CODES",
     "Format",
     "Imported",
     "Progress",

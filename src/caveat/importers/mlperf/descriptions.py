@@ -110,12 +110,12 @@ def _counts(fields: Mapping[str, Any], platform: str) -> tuple[dict[str, Value],
     }
     known: dict[str, Value] = {key: value for key, value in values.items() if value is not None}
     claims = (
-        [Claim(known["accelerators"], "system description: nodes x accelerators per node")] if nodes and each else []
+        [Claim(known["accelerators"], "nodes x accelerators per node")] if nodes and each else []
     )
     for words, text in (
-        ("system description: accelerator", stated(fields.get("accelerator_model_name"))),
-        ("system description: system name", stated(fields.get("system_name"))),
-        ("folder name: platform", platform),
+        ("accelerator text", stated(fields.get("accelerator_model_name"))),
+        ("system name", stated(fields.get("system_name"))),
+        ("platform name", platform),
     ):
         claims += [Claim(count, words) for count in claimed_counts(text or "")]
     return known, {"accelerators": tuple(claims)} if len(claims) > 1 else {}

@@ -47,6 +47,7 @@ RESULTS_TABLE: dict[str, tuple[str, ...]] = {
     "accelerator_stated": ("Accelerator",),
     "accelerators_per_node": ("a#",),
     "engine": ("Software",),
+    "result_id": ("ID",),
 }
 
 CHECKER_SUMMARY: dict[str, tuple[str, ...]] = {

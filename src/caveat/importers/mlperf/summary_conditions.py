@@ -16,7 +16,16 @@ from caveat.importers.mlperf.stated_text import stated_count
 from caveat.importers.mlperf.summary_values import number
 from caveat.importers.mlperf.techniques import multi_node_means, stated_techniques
 
-_TEXTS = ("submitter", "system", "platform", "accelerator_stated", "engine", "operating_system", "host_processor")
+_TEXTS = (
+    "submitter",
+    "system",
+    "platform",
+    "accelerator_stated",
+    "engine",
+    "operating_system",
+    "host_processor",
+    "result_id",
+)
 _WORDS = ("availability", "division", "system_type", "weight_precision")
 _COUNTS = ("nodes", "accelerators_per_node", "host_processors_per_node")
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -134,7 +143,7 @@ def _accelerator_claims(cells: Mapping[str, str]) -> tuple[Claim, ...]:
     total = stated_count(cells.get("total_accelerators"))
     claims = []
     if nodes and each:
-        claims.append(Claim(nodes * each, f"{nodes} nodes x {each} accelerators"))
+        claims.append(Claim(nodes * each, "nodes x accelerators per node"))
     if total:
         claims.append(Claim(total, "total accelerators"))
     for key, source in (
