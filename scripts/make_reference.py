@@ -1,7 +1,7 @@
 """Make the reference pages of docs/ from the code: conditions, metrics, rules, caveats, problems, command line.
 
-    python scripts/make_reference.py           write them
-    python scripts/make_reference.py --check   fail if one is not what the code says
+python scripts/make_reference.py           write them
+python scripts/make_reference.py --check   fail if one is not what the code says
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def conditions_page() -> str:
     lines = [
         "# Conditions",
         "",
-        "Every condition of a run is *known*, *undisclosed* or *not applicable*. A value that is missing is never zero and",
-        "never assumed. These are the keys of `--where` and `--columns`; parts of lengths and numbers take a dot:",
-        "`output_tokens.mean`.",
+        "Every condition of a run is *known*, *undisclosed* or *not applicable*. A value that is missing is never",
+        "zero and never assumed. These are the keys of `--where` and `--columns`; parts of lengths and numbers take a",
+        "dot: `output_tokens.mean`.",
     ]
     for group in GROUPS:
         lines += ["", f"## {group}", "", "| key | kind | unit | meaning |", "| --- | --- | --- | --- |"]
@@ -81,8 +81,8 @@ def problems_page() -> str:
     lines = [
         "# Problems of an import",
         "",
-        "Each problem names a code, a file, where possible a line, what was found and what was expected. One bad file never",
-        "stops a tree. `caveat import` exits with 1 if there was any.",
+        "Each problem names a code, a file, where possible a line, what was found and what was expected. One bad file",
+        "never stops a tree. `caveat import` exits with 1 if there was any.",
         "",
         "| code | what is wrong | what was expected |",
         "| --- | --- | --- |",
@@ -134,8 +134,8 @@ def caveat_pages() -> Iterator[tuple[str, str]]:
     index = [
         "# Caveats",
         "",
-        "What one must know before using a figure of a certain kind. `caveat explain ID` prints the page with evidence that is",
-        "computed from the ledger at hand; no number is typed into a page.",
+        "What one must know before using a figure of a certain kind. `caveat explain ID` prints the page with evidence",
+        "that is computed from the ledger at hand; no number is typed into a page.",
         "",
         "| id | what one must know |",
         "| --- | --- |",
