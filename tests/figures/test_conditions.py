@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -204,7 +205,7 @@ def test_a_refusal_does_not_repeat_a_hostile_value_at_length():
 @pytest.mark.parametrize("field", ["known", "not_applicable", "sources", "claims"])
 def test_a_key_outside_the_table_is_refused_wherever_it_stands(field):
     """No condition can be kept that nobody can read."""
-    content = {
+    content: dict[str, Any] = {
         "known": {"colour": "red"},
         "not_applicable": ("colour",),
         "sources": {"colour": 0},
@@ -225,7 +226,7 @@ def test_known_and_not_applicable_is_a_contradiction():
 
 def test_nobody_changes_the_conditions_of_a_run_afterwards():
     """Neither through the record nor through the mapping it was made from: a cached id would lie."""
-    mine = {"input_tokens": {"mean": 100.0}}
+    mine: dict[str, Any] = {"input_tokens": {"mean": 100.0}}
     c = Conditions(known=mine, claims={"nodes": (Claim(1, "log"),)})
     mine["input_tokens"]["mean"] = 1.0
     mine["engine"] = {"x": 1.0}

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import msgspec
@@ -19,6 +20,7 @@ from caveat.figures import (
     TABLE,
     Check,
     Claim,
+    Condition,
     Conditions,
     Provenance,
     Row,
@@ -159,8 +161,9 @@ GOLDEN = """{
 """
 
 
-def content() -> dict:
-    return json.loads(GOLDEN)
+def content() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(GOLDEN)
+    return document
 
 
 def with_(change) -> bytes:
@@ -319,7 +322,7 @@ def test_a_claim_counts_by_its_value_not_by_the_order_of_its_parts():
 
 def test_a_condition_added_to_the_table_later_changes_no_old_id(monkeypatch):
     """Ids are made of what is known; a new key is undisclosed in every old document."""
-    new = conditions_module.Condition("weather", "system", "text", "weather over the data centre")
+    new = Condition("weather", "system", "text", "weather over the data centre")
     monkeypatch.setitem(conditions_module.BY_KEY, "weather", new)
     monkeypatch.setattr(conditions_module, "TABLE", (*TABLE, new))
     old = load(GOLDEN.encode())

@@ -16,7 +16,7 @@ from caveat.figures.printable import printable
 from caveat.figures.provenance import SOURCE_KINDS, Provenance, Source
 from caveat.figures.run import FORMAT, SHOWN, Row, Run, Spread, canonical, dump, load
 from caveat.figures.schema import json_schema
-from caveat.figures.validity import ASPECTS, Check, concerning, outcome
+from caveat.figures.validity import ASPECTS, Check, Outcome, concerning, outcome
 
 __all__ = [
     "ASPECTS",
@@ -34,6 +34,7 @@ __all__ = [
     "Conditions",
     "Figure",
     "Metric",
+    "Outcome",
     "Provenance",
     "Row",
     "Run",

@@ -42,6 +42,7 @@ TABLE: tuple[Condition, ...] = (
     Condition("input_tokens_max", "workload", "count", "longest input the benchmark admits", "{token}"),
     Condition("output_tokens_cap", "workload", "count", "output length at which generation is cut", "{token}"),
     Condition("prefix_reuse", "workload", "text", "how much of the input is shared between requests"),
+    Condition("prefix_reuse_share", "workload", "number", "share of input tokens in blocks that an earlier prompt had"),
     Condition("sessions", "workload", "text", "whether requests follow each other in conversations"),
     Condition("modality", "workload", "text", "text, image+text or speech"),
     Condition("decoding", "workload", "text", "greedy, beams, or sampling parameters"),

@@ -129,11 +129,12 @@ class Run(
 
     def _check_source_indices(self) -> None:
         end = max(len(self.provenance.sources), 1)  # 0 also where nothing is said about sources
-        used = [(f"conditions.sources.{key}", index) for key, index in self.conditions.sources.items()]
-        used += [(f"rows: {row.metric}: source", row.source) for row in self.rows]
-        for name, index in used:
+        for key, index in self.conditions.sources.items():
             if not 0 <= index < end:
-                raise DocumentError(f"{name}: found {shortened(index)}, expected the index of a source, below {end}")
+                raise _wrong_source(f"conditions.sources.{key}", index, end)
+        for row in self.rows:
+            if not 0 <= row.source < end:
+                raise _wrong_source(f"rows: {row.metric}: source", row.source, end)
 
     @cached_property
     def id(self) -> str:
@@ -147,6 +148,10 @@ class Run(
     def outcome(self, metric: str) -> Outcome:
         """The worst validity entry that concerns one metric."""
         return outcome(self.validity, metric)
+
+
+def _wrong_source(name: str, index: int, end: int) -> DocumentError:
+    return DocumentError(f"{name}: found {shortened(index)}, expected the index of a source, below {end}")
 
 
 def identity(run: Run) -> dict[str, Any]:
@@ -221,7 +226,7 @@ def load(document: bytes, *, path: str = "") -> Run:
         raise DocumentError(f"{where}{error.message}", next=error.next) from error
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         reason = printable(str(error))[:_REASON_LENGTH]
-        raise DocumentError(f"{where}not a {FORMAT} document: {reason}", next="see docs/run-format.md") from error
+        raise DocumentError(f"{where}not a {FORMAT} document: {reason}", next="see schema/run-1.schema.json") from error
 
 
 def _reader_of(document: bytes) -> msgspec.json.Decoder[Run]:
