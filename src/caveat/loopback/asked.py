@@ -45,7 +45,7 @@ class _Chat(_Body, kw_only=True):
 
 
 class _Text(_Body, kw_only=True):
-    prompt: str | list[str] | list[int]
+    prompt: str | list[str | int]
 
 
 class Asked(msgspec.Struct, frozen=True, gc=False):
@@ -86,7 +86,7 @@ def read_asked(body: bytes, chat: bool, number: int, behaviour: Behaviour) -> As
     if len(words) + count > behaviour.context_tokens:
         return ApiError(
             400,
-            f"found {len(words)} prompt tokens and {count} wanted, expected at most {behaviour.context_tokens} together",
+            f"found {len(words)} + {count} tokens of prompt and answer, expected at most {behaviour.context_tokens}",
             "messages" if chat else "prompt",
         )
     options = read.stream_options or _StreamOptions()

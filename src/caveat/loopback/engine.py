@@ -1,4 +1,4 @@
-"""Engine: when tokens are due. The protocol that a model of a server carries out, and the engine that is used otherwise.
+"""Engine: when tokens are due. The protocol that a model of a server carries out, and the engine for fixed delays.
 
 An engine lives in the time of its requests, in nanoseconds of whatever clock stamped their arrival, and never looks
 at a clock itself: the endpoint drives it in real time, a test in virtual time, and both get the same due times.
@@ -21,13 +21,17 @@ TTFT_DRAW, ITL_DRAW, LENGTH_DRAW, FAULT_DRAW, SPLIT_DRAW = range(5)
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A request as an engine sees it. `whole`: nobody reads the tokens before the last one is there."""
+    """A request as an engine sees it.
+
+    `cached_tokens` of the prompt are in the prefix cache, None where there is none. `whole`: nobody reads the tokens
+    before the last one is there.
+    """
 
     number: int
     arrival_ns: int
     prompt_tokens: int
     output_tokens: int
-    cached_tokens: int = 0
+    cached_tokens: int | None = None
     whole: bool = False
 
 
@@ -169,7 +173,10 @@ class FixedEngine:
             share = uniform(self._behaviour.seed, TTFT_DRAW, job.number)
             first_ns = round(draw(self._behaviour.ttft_s, share) * NS_PER_S)
         prefill_s = self._behaviour.prefill_s_per_token
-        return first_ns + round(prefill_s * (job.prompt_tokens - job.cached_tokens) * NS_PER_S) if prefill_s else first_ns
+        if prefill_s:
+            computed = job.prompt_tokens - (job.cached_tokens or 0)
+            first_ns += round(prefill_s * computed * NS_PER_S)
+        return first_ns
 
     def _due_ns(self, run: _Run, token: int) -> int:
         """When token number `token` of the run is due, given that `run.due_ns` is that of the chunk before it."""

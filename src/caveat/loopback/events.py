@@ -12,10 +12,14 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from caveat.loopback.wire import frame
 from caveat.loopback.words import WORDS, answer_words
 
 NUMBER = "#" * 12
 """Where the request's number goes, twelve digits wide so that no length changes."""
+
+CACHED_EVENTS = 64
+"""Events that one entry of the cache holds at most: some 16 kB."""
 
 DONE = b"data: [DONE]\n\n"
 ARGUMENTS_OPEN = '{"words":"'
@@ -45,6 +49,11 @@ class Shape(NamedTuple):
     tool_call_tokens: int
 
     @property
+    def is_plain(self) -> bool:
+        """Whether all tokens are content, and no event depends on how many came before it."""
+        return not (self.reasoning_tokens or self.tool_call_tokens or self.usage == "continuous")
+
+    @property
     def end_reason(self) -> str:
         """The finish reason; an answer that ends in a tool call says so."""
         return "tool_calls" if self.tool_call_tokens else self.finish_reason
@@ -62,14 +71,28 @@ class Shape(NamedTuple):
                 yield name, max(start, low), min(stop, high)
 
 
-def events(shape: Shape, start: int, stop: int) -> Iterator[bytes]:
-    """The events of tokens `start` to `stop`, with what comes before the first and after the last token.
+def framed(shape: Shape, start: int, stop: int, each: int, *, opened: bool = False) -> bytes:
+    """The events as chunks of a chunked body. Plain answers, nearly all of them, come out of a cache."""
+    if not shape.is_plain or stop - start > CACHED_EVENTS * each:
+        return b"".join(map(frame, events(shape, start, stop, each, opened=opened)))
+    role = start == 0 and shape.first_chunk == "plain"
+    data = _framed_plain(
+        shape.model, shape.created, shape.chat, role, start == 0, start % len(WORDS), stop - start, each
+    )
+    if start == 0 and not opened:
+        data = b"".join(map(frame, opening(shape))) + data
+    return data + _framed_closing(shape) if stop == shape.output_tokens else data
 
-    One event, but where a field of the answer ends inside the span.
+
+def events(shape: Shape, start: int, stop: int, each: int, *, opened: bool = False) -> Iterator[bytes]:
+    """The events of tokens `start` to `stop`, `each` tokens in one, and what comes before and after all of them.
+
+    A field of the answer that ends inside an event ends the event. `opened`: what comes before has been sent.
     """
-    if start == 0:
+    if start == 0 and not opened:
         yield from opening(shape)
-    yield from deltas(shape, start, stop)
+    for low in range(start, stop, each):
+        yield from deltas(shape, low, min(low + each, stop))
     if stop == shape.output_tokens:
         yield from closing(shape)
 
@@ -86,7 +109,7 @@ def deltas(shape: Shape, start: int, stop: int) -> Iterator[bytes]:
     for name, low, high in shape.fields(start, stop):
         opens = low in (0, shape.reasoning_tokens, shape.output_tokens - shape.tool_call_tokens)
         role = low == 0 and shape.first_chunk == "plain"
-        ends = high == shape.output_tokens
+        ends = name == "tool_calls" and high == shape.output_tokens
         count = usage(shape, high) if shape.usage == "continuous" else None
         if count is None:
             yield _kept(shape.model, shape.created, shape.chat, name, low % len(WORDS), high - low, opens, role, ends)
@@ -97,11 +120,6 @@ def deltas(shape: Shape, start: int, stop: int) -> Iterator[bytes]:
 
 def closing(shape: Shape) -> tuple[bytes, ...]:
     """The event with the finish reason, the usage where it is told, and the end of the stream."""
-    return _closing(shape._replace(first_chunk="plain"))
-
-
-@lru_cache(maxsize=4096)
-def _closing(shape: Shape) -> tuple[bytes, ...]:
     last = _choice({}, shape.end_reason) if shape.chat else _text("", shape.end_reason)
     total = None if shape.usage == "never" else usage(shape, shape.output_tokens)
     with_choices = total if shape.usage in ("with-choices", "continuous") else None
@@ -148,6 +166,24 @@ _NUMBER = NUMBER.encode()
 
 
 @lru_cache(maxsize=4096)
+def _framed_closing(shape: Shape) -> bytes:
+    return b"".join(map(frame, closing(shape)))
+
+
+@lru_cache(maxsize=4096)
+def _framed_plain(
+    model: str, created: int, chat: bool, role: bool, opens: bool, word: int, count: int, each: int
+) -> bytes:
+    """Events of an answer without reasoning and tool calls, `count` words from word number `word` on."""
+    parts = []
+    for low in range(0, count, each):
+        is_first = low == 0
+        number, some = (word + low) % len(WORDS), min(each, count - low)
+        parts.append(_kept(model, created, chat, "content", number, some, opens and is_first, role and is_first, False))
+    return b"".join(map(frame, parts))
+
+
+@lru_cache(maxsize=4096)
 def _kept(
     model: str, created: int, chat: bool, name: Field, word: int, count: int, opens: bool, role: bool, ends: bool
 ) -> bytes:
@@ -155,7 +191,7 @@ def _kept(
 
 
 def _delta(chat: bool, name: Field, word: int, count: int, opens: bool, role: bool, ends: bool) -> dict[str, Any]:
-    """The choice that carries `count` words from word number `word` on; all but the first word of a field are spaced."""
+    """The choice that carries `count` words from word number `word` on, spaced but for the first of a field."""
     text = ("" if opens else " ") + answer_words(word, count)
     if not chat:
         return _text(text)

@@ -7,6 +7,7 @@ the bytes of that part to the steps that are carried out in its place.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import NamedTuple
@@ -17,6 +18,10 @@ from caveat.loopback.laws import uniform
 
 INSTEAD = frozenset({"refuse", "reset-before-first-byte", "http", "wrong-content-type"})
 HTML = b"<!doctype html><title>Sign in</title><p>Please sign in to continue.</p>\n"
+
+
+# up to the first word of a text that is not empty, in an event or a body
+_TEXT_START = re.compile(rb'"(?:content|reasoning_content|reasoning|text|arguments)":"(?:\{\\"words\\":\\")? ?(?=[^"])')
 
 
 class Hold(NamedTuple):
@@ -51,7 +56,7 @@ class Part(NamedTuple):
     data: bytes
     is_stream: bool
     number: int
-    index: int
+    place: int
 
 
 def fault_of(behaviour: Behaviour, number: int) -> Fault | None:
@@ -83,9 +88,10 @@ def _truncated(fault: Fault, part: Part, seed: int) -> Sequence[Step]:
 
 
 def _malformed(fault: Fault, part: Part, seed: int) -> Sequence[Step]:
-    """The JSON of the first event loses its last bracket, the lines around it stay whole."""
-    head, brace, tail = part.data.partition(b"}\n\n") if part.is_stream else part.data.rpartition(b"}")
-    return (head + tail if not part.is_stream else head + b"\n\n" + tail,) if brace else (part.data,)
+    """The JSON of the first event loses its last bracket; the lines around it stay whole."""
+    if part.is_stream:
+        return (part.data.replace(b"}\n\n", b"\n\n", 1),)
+    return (part.data.removesuffix(b"}"),)
 
 
 def _no_done(fault: Fault, part: Part, seed: int) -> Sequence[Step]:
@@ -95,9 +101,8 @@ def _no_done(fault: Fault, part: Part, seed: int) -> Sequence[Step]:
 
 def _huge_line(fault: Fault, part: Part, seed: int) -> Sequence[Step]:
     """A word of the answer becomes as long as the fault says: still one word, in one line."""
-    at = part.data.find(b"pha", part.data.find(b'"choices"')) if b"pha" in part.data else -1
-    if at < 0:  # the part holds other words than alpha; any vowel inside a text will do
-        at = part.data.find(b"a", _text_at(part.data))
+    text = _TEXT_START.search(part.data)
+    at = text.end() if text else 0
     return (part.data[:at] + b"a" * fault.size_bytes + part.data[at:],)
 
 
@@ -106,7 +111,7 @@ def _awkward(fault: Fault, part: Part, seed: int) -> Sequence[Step]:
     pieces: list[Step] = []
     at = 0
     while at < len(part.data):
-        size = 1 + int(7 * uniform(seed, SPLIT_DRAW, part.number, part.index, at))
+        size = 1 + int(7 * uniform(seed, SPLIT_DRAW, part.number, part.place, at))
         pieces.append(part.data[at : at + size])
         at += size
     return pieces
@@ -135,11 +140,6 @@ def steps(fault: Fault, part: Part, seed: int, start: int, stop: int, total: int
         Place.EVERY: True,
     }[place]
     return befall(fault, part, seed) if here else (part.data,)
-
-
-def _text_at(data: bytes) -> int:
-    """Where the text of the first event begins: past its choices."""
-    return max(0, data.find(b'"choices"'))
 
 
 def _inside_a_line(data: bytes) -> int:

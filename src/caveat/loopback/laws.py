@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from statistics import NormalDist
 
 import msgspec
@@ -51,7 +52,11 @@ class Lognormal(msgspec.Struct, frozen=True, tag_field="law", tag="lognormal", f
 Law = Fixed | Exponential | Lognormal
 
 # how a law is written, and what makes it of the numbers between the brackets
-_WRITTEN = {"fixed": (Fixed, 1), "exponential": (Exponential, 1), "lognormal": (Lognormal, 2)}
+_WRITTEN: dict[str, tuple[Callable[..., Law], int]] = {
+    "fixed": (Fixed, 1),
+    "exponential": (Exponential, 1),
+    "lognormal": (Lognormal, 2),
+}
 
 
 def parse_law(text: str | float) -> Law:
@@ -62,8 +67,8 @@ def parse_law(text: str | float) -> Law:
     if isinstance(text, int | float):
         return Fixed(float(text))
     name, numbers = _taken_apart(text)
-    make, count = _WRITTEN.get(name, (None, 0))
-    if make is None or len(numbers) != count:
+    make, count = _WRITTEN.get(name, (Fixed, -1))
+    if len(numbers) != count:
         raise InputError(
             f"law: found {text[:80]!r}, expected a number, exponential(mean) or lognormal(median, sigma)",
             next="write for example lognormal(0.1, 0.5): a median of 0.1 and a spread of 0.5 in the logarithm",

@@ -8,9 +8,7 @@ from http import HTTPStatus
 import msgspec
 
 JSON = "application/json"
-CHUNKED_HEAD = (
-    "HTTP/1.1 200 OK\r\ncontent-type: {}\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n"
-)
+CHUNKED_HEAD = "HTTP/1.1 200 OK\r\ncontent-type: {}\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n"
 STREAM_HEAD = CHUNKED_HEAD.format("text/event-stream; charset=utf-8").encode()
 LAST_FRAME = b"0\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"

@@ -61,5 +61,8 @@ def increasing(field: str, values: Sequence[float], *, strictly: bool = True) ->
 def _short(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 64:
         return f"an integer of {value.bit_length():,} bits"
-    text = value if isinstance(value, str) else repr(value)
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except ValueError:  # Python does not write out integers of thousands of digits, in a list for instance
+        return "something too long to show"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -82,7 +82,7 @@ class Normal(msgspec.Struct, frozen=True, tag="normal", tag_field="kind", forbid
 
     def words(self) -> str:
         """The distribution for people."""
-        return f"normal(mean={self.mean:g}, sd={self.sd:g})"
+        return f"normal(mean={self.mean:g}, sd={self.sd:g}, at least 1)"
 
     def tokens(self, u: Float64) -> Int64:
         """The quantile."""

@@ -42,9 +42,14 @@ class Separate(msgspec.Struct, frozen=True, tag="separate", tag_field="kind", fo
         cuts = _cut_words(self.input_max, self.output_cap)
         return f"input {self.input.words()}, output {self.output.words()}{tie}{cuts}"
 
-    def draw(self, stream: Stream, count: int) -> tuple[Int64, Int64]:
-        """Input and output lengths of the next requests, two uniform numbers each."""
-        u_input, u_output = stream.table(count, 2)
+    @property
+    def numbers(self) -> int:
+        """Uniform numbers for each request."""
+        return 2
+
+    def tokens(self, uniforms: Float64) -> tuple[Int64, Int64]:
+        """Input and output lengths from a (2, requests) table of uniform numbers."""
+        u_input, u_output = uniforms
         if self.correlation:
             u_output = _tied(u_input, u_output, self.correlation)
         return _cut(self.input.tokens(u_input), self.input_max), _cut(self.output.tokens(u_output), self.output_cap)
@@ -88,10 +93,15 @@ class Joint(msgspec.Struct, frozen=True, dict=True, tag="joint", tag_field="kind
         cuts = _cut_words(self.input_max, self.output_cap)
         return f"input and output from {total:,} pairs in {len(self.cells):,} cells{cuts}"
 
-    def draw(self, stream: Stream, count: int) -> tuple[Int64, Int64]:
-        """Input and output lengths of the next requests, three uniform numbers each: cell, place, place."""
+    @property
+    def numbers(self) -> int:
+        """Uniform numbers for each request: the cell, and the place in it both ways."""
+        return 3
+
+    def tokens(self, uniforms: Float64) -> tuple[Int64, Int64]:
+        """Input and output lengths from a (3, requests) table of uniform numbers."""
         cells, sums = self._arrays
-        u_cell, u_input, u_output = stream.table(count, 3)
+        u_cell, u_input, u_output = uniforms
         chosen = np.searchsorted(sums, u_cell * float(sums[-1]), side="right")
         return (
             _cut(_spread(cells[0][chosen], cells[1][chosen], u_input), self.input_max),
@@ -115,7 +125,7 @@ def pieces(count: int) -> Iterator[int]:
 
 def draw_lengths(lengths: Lengths, stream: Stream, count: int) -> tuple[Int64, Int64]:
     """Input and output lengths of the next `count` requests."""
-    drawn = [lengths.draw(stream, piece) for piece in pieces(count)]
+    drawn = [lengths.tokens(stream.table(piece, lengths.numbers)) for piece in pieces(count)]
     if len(drawn) == 1:
         return drawn[0]
     empty = np.empty(0, np.int64)

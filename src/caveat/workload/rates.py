@@ -20,7 +20,6 @@ import numpy as np
 from caveat.units import NS_PER_S
 from caveat.workload.bounds import (
     MAX_RATE_QPS,
-    MAX_SPAN_NS,
     MAX_SPAN_S,
     MIN_RATE_QPS,
     at_most_listed,
@@ -35,6 +34,7 @@ from caveat.workload.plan import Int64
 _KNOTS_OF_A_SINE = 1440
 _MAX_SEGMENT_ARRIVALS = 1e9
 _MAX_SEGMENTS_AN_ARRIVAL = 10_000
+_ARRIVALS_A_STEP = 1000
 _MAX_HELD = 1 << 17
 
 
@@ -127,10 +127,12 @@ def repeated(period: Segments) -> Iterator[Segments]:
 
 
 def then_steady(first: Segments) -> Iterator[Segments]:
-    """A curve that stays at its last rate, in steps as long as its first part."""
+    """A curve that stays at its last rate; at 0 it ends there, since nothing more can come."""
     yield first
     rest = first.end_qps[-1:]
-    yield from repeated(Segments(first.length_ns.sum(keepdims=True), rest, rest))
+    if rest[0] > 0.0:
+        step_ns = min(max(_ARRIVALS_A_STEP * NS_PER_S / float(rest[0]), 1.0), float(MAX_SPAN_NS))
+        yield from repeated(Segments(np.array([round(step_ns)], np.int64), rest, rest))
 
 
 def warp(unit_arrivals: Iterable[Int64], curve: Iterator[Segments]) -> Iterator[Int64]:

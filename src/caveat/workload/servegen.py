@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from caveat.errors import InputError
-from caveat.workload.bounds import MAX_CV, MAX_TOKENS, MIN_CV
+from caveat.workload.bounds import MAX_CV, MAX_TOKENS, MIN_CV, increasing
 from caveat.workload.gaps import ExponentialGaps, GammaGaps, Gaps, WeibullGaps, weibull_cv
 from caveat.workload.lengths import Histogram
 from caveat.workload.pairs import Separate
@@ -76,9 +76,13 @@ def _trace_files(folder: Path) -> list[Path]:
 
 
 def _windows(path: Path, from_s: float, until_s: float | None, rate_scale: float) -> Windows | None:
-    rows = list(_rows(path))
+    try:
+        rows = list(_rows(path))
+    except csv.Error as error:
+        raise _wrong(path, 1, str(error)) from error
     if not rows:
         raise InputError(f"{path.name}: no windows", code="servegen", next="expected a line for every ten minutes")
+    increasing(f"{path.name}: start of a window", [row.start_s for row in rows])
     step_s = rows[1].start_s - rows[0].start_s if len(rows) > 1 else 600.0
     end_s = min(rows[-1].start_s + step_s, until_s if until_s is not None else math.inf) - from_s
     kept = [
@@ -99,7 +103,7 @@ def _rows(path: Path) -> Iterator[Window]:
                 rate_qps = float(rate)
                 gaps = _gaps(family, float(shape)) if rate_qps > 0 else ExponentialGaps()
                 yield Window(float(start), rate_qps, gaps)
-            except (ValueError, ArithmeticError, csv.Error) as error:
+            except (ValueError, ArithmeticError, InputError) as error:
                 raise _wrong(path, number, str(error)) from error
 
 
@@ -173,6 +177,8 @@ def _histogram(shares: dict[int, float]) -> Histogram:
 
 
 def _bounded(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError(f"{path.name}: not a file", code="servegen", next="expected the file itself")
     size = path.stat().st_size
     if size > _MAX_FILE_BYTES:
         raise InputError(

@@ -77,12 +77,14 @@ class SessionDraws:
     def turns(self, count: int) -> Int64:
         """How many turns each of the next sessions has, at most MAX_TURNS."""
         drawn = [self._sessions.turns.tokens(self._turns.uniforms(piece)) for piece in pieces(count)]
-        return np.minimum(np.concatenate([np.empty(0, np.int64), *drawn]), MAX_TURNS)
+        counts: Int64 = np.minimum(np.concatenate([np.empty(0, np.int64), *drawn]), MAX_TURNS)
+        return counts
 
     def think_ns(self, count: int) -> Int64:
         """The next think times."""
-        gaps = self._think.take(count)
-        return np.rint(np.minimum(gaps * self._sessions.think.mean_s, 10 * _MAX_THINK_S) * NS_PER_S).astype(np.int64)
+        think_s = self._think.take(count) * self._sessions.think.mean_s
+        think_ns: Int64 = np.rint(np.minimum(think_s, 10 * _MAX_THINK_S) * NS_PER_S).astype(np.int64)
+        return think_ns
 
 
 class _Held:
@@ -93,6 +95,7 @@ class _Held:
         self._held = np.empty(0)
 
     def take(self, count: int) -> Float64:
+        """The next values."""
         parts, have = [self._held], len(self._held)
         while have < count:
             parts.append(next(self._chunks))

@@ -47,7 +47,8 @@ def decode_workload(data: bytes | str, form: Literal["toml", "json"]) -> Workloa
 
 def encode_workload(workload: Workload) -> bytes:
     """The workload as JSON, with every default written out; the same workload gives the same bytes."""
-    return msgspec.json.format(msgspec.json.encode(workload), indent=2) + b"\n"
+    settled = msgspec.json.decode(msgspec.json.encode(workload), type=Workload)  # 2 where 2.0 is meant becomes 2.0
+    return msgspec.json.format(msgspec.json.encode(settled), indent=2) + b"\n"
 
 
 _NEXT = "see Workload and its parts for the fields and what they mean"

@@ -55,7 +55,7 @@ class PlanStatistics:
     """One reading of a plan: lengths, number, times, and tokens whose block an earlier request began with too."""
 
     def __init__(self, plan: Plan) -> None:
-        self.requests = self.last_ns = self.sessions = self.listed_blocks = 0
+        self.requests = self.last_ns = self.listed_blocks = 0
         self.input_tokens, self.output_tokens = LengthCounts(), LengthCounts()
         self._seen: npt.NDArray[np.bool_] = np.zeros(1024, np.bool_)
         for block in plan.blocks():
@@ -66,7 +66,6 @@ class PlanStatistics:
         self.last_ns = int(block.at_ns[-1])
         self.input_tokens.add(block.input_tokens)
         self.output_tokens.add(block.output_tokens)
-        self.sessions += int(np.count_nonzero(block.turn == 0))
         self.listed_blocks += len(block.prefix_blocks)
         if len(block.prefix_blocks):
             self._mark(block.prefix_blocks)
@@ -90,12 +89,13 @@ def described(workload: Workload, plan: Plan) -> dict[str, DescribedValue]:
         "dataset": f"synthetic: {_lengths_words(workload)}",
         **_load(workload),
         "queries": statistics.requests,
-        "sessions": _sessions_words(workload, statistics),
-        "prefix_reuse": _reuse_words(workload, statistics),
+        "sessions": _sessions_words(workload),
+        "prefix_reuse": _reuse_words(workload),
     }
     if statistics.requests:
-        values["input_tokens"] = statistics.input_tokens.statistics()
+        values["input_tokens_requested"] = statistics.input_tokens.statistics()
         values["output_tokens_requested"] = statistics.output_tokens.statistics()
+        values["prefix_reuse_share"] = _reuse_share(plan, statistics)
     if workload.lengths.output_cap is not None:
         values["output_tokens_cap"] = workload.lengths.output_cap
     rate_qps = _scheduled_qps(workload, statistics)
@@ -112,9 +112,9 @@ def _load(workload: Workload) -> dict[str, DescribedValue]:
         return values | {"loop": "closed", "latency_clock": "issue", "concurrency": arrivals.requests}
     if isinstance(arrivals, Burst):
         return values | {"loop": "burst", "latency_clock": "test start"}
-    values |= {"loop": "open", "latency_clock": "scheduled arrival"}
+    values |= {"loop": "semi-open" if workload.sessions else "open", "latency_clock": "scheduled arrival"}
     rate_qps = arrivals.rate()
-    if rate_qps is not None:
+    if rate_qps is not None and workload.sessions is None:
         values["target_qps"] = float(rate_qps)
     if isinstance(arrivals, Loadgen):
         values["min_duration_s"] = arrivals.min_duration_ns / NS_PER_S
@@ -140,20 +140,27 @@ def _lengths_words(workload: Workload) -> str:
     return workload.lengths.words()
 
 
-def _sessions_words(workload: Workload, statistics: PlanStatistics) -> str:
+def _sessions_words(workload: Workload) -> str:
+    """Conversations, and the rate at which they start: it is not the rate of requests."""
     if workload.sessions is None:
-        return "none: requests are independent"
-    per_session = statistics.requests / max(statistics.sessions, 1)
-    return f"{statistics.sessions:,} sessions, {per_session:.3g} turns each in this plan; {workload.sessions.words()}"
+        return "none: every query stands alone"
+    rate_qps = workload.arrivals.rate()
+    start = "" if rate_qps is None else f"{rate_qps:g} start each second; "
+    return start + workload.sessions.words()
 
 
-def _reuse_words(workload: Workload, statistics: PlanStatistics) -> str:
-    """The share is what a cache that forgets nothing and knows only prompts could reuse."""
-    if not workload.shares_blocks() or not statistics.requests:
-        return "none"
-    prefixes = workload.blocks_and_prompts()
-    share = statistics.reused_blocks() * prefixes.block_tokens / statistics.input_tokens.total()
-    return f"{share:.1%} of input tokens are in blocks of an earlier prompt; {prefixes.words()}"
+def _reuse_words(workload: Workload) -> str:
+    """What requests share, by the workload and not by this plan, so that two seeds of one workload say the same."""
+    if not workload.shares_blocks():
+        return "none across queries"
+    grows = workload.sessions is not None and workload.sessions.grows
+    turns = "each turn begins with its conversation; " if grows else ""
+    return turns + workload.blocks_and_prompts().words()
+
+
+def _reuse_share(plan: Plan, statistics: PlanStatistics) -> float:
+    """Share of input tokens that a cache could save which knows all earlier prompts and no answers."""
+    return statistics.reused_blocks() * plan.block_tokens / statistics.input_tokens.total()
 
 
 def _scheduled_qps(workload: Workload, statistics: PlanStatistics) -> float | None:

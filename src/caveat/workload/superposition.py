@@ -71,9 +71,9 @@ class Superposition(msgspec.Struct, frozen=True, tag="superposition", tag_field=
             at_ns, client = _merged([source.take_before(end_ns) for source in sources])
             if len(at_ns):
                 yield at_ns, client
-            if len(at_ns) < CHUNK // 2:
+            if len(at_ns) < 2 * CHUNK:
                 slab_ns = min(2 * slab_ns, _MAX_SLAB_NS)
-            elif len(at_ns) > 2 * CHUNK:
+            elif len(at_ns) > 8 * CHUNK:
                 slab_ns = max(slab_ns // 2, 1)
 
 

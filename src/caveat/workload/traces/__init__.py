@@ -1,0 +1,1 @@
+"""Traces: recorded traffic read, described, fitted, made into profiles, replayed and written."""

@@ -1,0 +1,235 @@
+"""A trace described: how fast, how bursty, how long, what is shared, who comes back. Plain numbers, plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from caveat.units import NS_PER_S
+from caveat.workload.plan import NO_REQUEST, Int64
+from caveat.workload.summary import LengthCounts
+from caveat.workload.traces.audit import on_grid
+from caveat.workload.traces.counts import RateAtScale, counted, gap_cv, rate_at_scale
+from caveat.workload.traces.recording import Recording, TraceSource, previous_in_session
+from caveat.workload.traces.reuse import distances_blocks, distances_ns, leading_within, previous_use, reuse_of
+
+FORMAT: Literal["caveat-trace/1"] = "caveat-trace/1"
+"""Version 1: the first."""
+
+SCALES_S = (1.0, 10.0, 60.0, 600.0)
+WITHIN_S = (10, 60, 600, 3600)
+WITHIN_BLOCKS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+_CURVE_POINTS = 600
+_CDF_POINTS = 200
+
+
+class PrefixReuse(msgspec.Struct, frozen=True, kw_only=True):
+    """What a prefix cache could save. Shares are of all blocks listed, by leading known blocks.
+
+    share            with a cache that forgets nothing
+    share_of_tokens  the same as tokens, of all input tokens
+    within_s         if a block is forgotten so many seconds after its last use
+    within_blocks    if it is forgotten after so many further blocks; a cache of that size does at least as well
+    reusing          share of the requests that reuse anything
+    """
+
+    block_tokens: int
+    blocks: int
+    different_blocks: int
+    share: float
+    share_of_tokens: float
+    within_s: dict[str, float]
+    within_blocks: dict[str, float]
+    reusing: float
+
+
+class SessionStatistics(msgspec.Struct, frozen=True, kw_only=True):
+    """Conversations. `between_s` is from one turn's arrival to the next one's: answers' ends are not recorded."""
+
+    sessions: int
+    turns: dict[str, float]
+    between_s: dict[str, float]
+    share_of_requests: float
+    growing: float | None
+
+
+class PlotData(msgspec.Struct, frozen=True, kw_only=True):
+    """Arrays for drawing: rate over time, shares of requests at most so long, reuse by time since last use."""
+
+    rate_step_s: float
+    rate_qps: tuple[float, ...]
+    input_tokens: tuple[tuple[float, float], ...]
+    output_tokens: tuple[tuple[float, float], ...]
+    reuse_by_s: tuple[tuple[float, float], ...]
+
+
+class TraceDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is said of a trace. What was not recorded is None, never zero.
+
+    `correlation` is Spearman's, of input and output length. Lengths are statistics by name, in tokens.
+    """
+
+    format: Literal["caveat-trace/1"] = FORMAT
+    source: TraceSource
+    requests: int
+    span_s: float
+    mean_qps: float | None
+    gap_cv: float | None
+    rates: tuple[RateAtScale, ...]
+    input_tokens: dict[str, float]
+    output_tokens: dict[str, float]
+    correlation: float | None
+    without_output: int
+    prefixes: PrefixReuse | None
+    sessions: SessionStatistics | None
+    plots: PlotData
+    notes: tuple[str, ...]
+
+
+def describe_trace(recording: Recording, *, scales_s: Sequence[float] = SCALES_S) -> TraceDescription:
+    """The description of a recording that holds at least one request.
+
+    Where the clock has a grid, times are first moved to its nearest step.
+    """
+    t_ns = on_grid(recording.t_ns, recording.source.grid_ns)
+    span_ns = recording.span_ns
+    rates = (rate_at_scale(t_ns, span_ns, scale_s) for scale_s in scales_s)
+    return TraceDescription(
+        source=recording.source,
+        requests=len(recording),
+        span_s=recording.span_s,
+        mean_qps=len(recording) / recording.span_s if span_ns else None,
+        gap_cv=gap_cv(t_ns),
+        rates=tuple(rate for rate in rates if rate is not None),
+        input_tokens=length_statistics(recording.input_tokens),
+        output_tokens=length_statistics(recording.output_tokens),
+        correlation=rank_correlation(recording.input_tokens, recording.output_tokens),
+        without_output=int(np.count_nonzero(recording.output_tokens == 0)),
+        prefixes=prefix_reuse(recording) if recording.has_blocks else None,
+        sessions=session_statistics(recording) if recording.has_sessions else None,
+        plots=_plots(recording, t_ns),
+        notes=tuple(_notes(recording, scales_s)),
+    )
+
+
+def length_statistics(tokens: Int64) -> dict[str, float]:
+    """Mean, percentiles by rank, maximum and number."""
+    counts = LengthCounts()
+    counts.add(tokens)
+    return counts.statistics()
+
+
+def rank_correlation(a: Int64, b: Int64) -> float | None:
+    """Spearman's correlation with mean ranks for ties; None where one of them does not vary."""
+    if len(a) < 3:
+        return None
+    ranks = [_mean_ranks(values) for values in (a, b)]
+    if any(float(rank.std()) == 0.0 for rank in ranks):
+        return None
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def _mean_ranks(values: Int64) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - 0.5 * (counts + 1))[inverse]
+
+
+def prefix_reuse(recording: Recording) -> PrefixReuse:
+    """What prompts share; the recording has blocks."""
+    before = previous_use(recording)
+    depth = reuse_of(recording).depth
+    blocks = len(recording.prefix_blocks)
+    by_time, by_blocks = distances_ns(recording, before), distances_blocks(recording, before)
+    return PrefixReuse(
+        block_tokens=recording.block_tokens,
+        blocks=blocks,
+        different_blocks=len(np.unique(recording.prefix_blocks)),
+        share=int(depth.sum()) / blocks if blocks else 0.0,
+        share_of_tokens=_reused_tokens(recording, depth) / max(1, int(recording.input_tokens.sum())),
+        within_s={str(s): leading_within(recording, by_time, s * NS_PER_S) / max(1, blocks) for s in WITHIN_S},
+        within_blocks={str(most): leading_within(recording, by_blocks, most) / max(1, blocks) for most in WITHIN_BLOCKS},
+        reusing=float(np.mean(depth > 0)),
+    )
+
+
+def _reused_tokens(recording: Recording, depth: Int64) -> int:
+    """Tokens in known leading blocks; the last block of a prompt may be shorter than the others."""
+    return int(np.minimum(depth * recording.block_tokens, recording.input_tokens).sum())
+
+
+def session_statistics(recording: Recording) -> SessionStatistics | None:
+    """Conversations of a recording that has them; None if no request belongs to one."""
+    known = recording.session != NO_REQUEST
+    if not known.any():
+        return None
+    before = previous_in_session(recording)
+    later = np.flatnonzero(before != NO_REQUEST)
+    between_s = (recording.t_ns[later] - recording.t_ns[before[later]]) / NS_PER_S
+    said = recording.input_tokens[before[later]] + recording.output_tokens[before[later]]
+    return SessionStatistics(
+        sessions=int(recording.session[known].max()) + 1,
+        turns=length_statistics(np.unique(recording.session[known], return_counts=True)[1].astype(np.int64)),
+        between_s=_quantiles(between_s),
+        share_of_requests=float(np.mean(known)),
+        growing=float(np.mean(recording.input_tokens[later] >= said)) if len(later) else None,
+    )
+
+
+def _quantiles(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> dict[str, float]:
+    if not len(values):
+        return {}
+    by_rank = np.sort(values)
+    found = {f"p{share}": float(by_rank[-(-len(values) * share // 100) - 1]) for share in (50, 90, 99)}
+    return {"mean": float(values.mean()), **found, "n": float(len(values))}
+
+
+def _plots(recording: Recording, t_ns: Int64) -> PlotData:
+    step_ns = _nice_step(recording.span_ns)
+    curve = counted(t_ns, recording.span_ns, step_ns) / (step_ns / NS_PER_S) if recording.span_ns else np.empty(0)
+    return PlotData(
+        rate_step_s=step_ns / NS_PER_S,
+        rate_qps=tuple(curve.tolist()),
+        input_tokens=_cdf(recording.input_tokens),
+        output_tokens=_cdf(recording.output_tokens),
+        reuse_by_s=_reuse_curve(recording) if recording.has_blocks else (),
+    )
+
+
+def _nice_step(span_ns: int) -> int:
+    """A step of 1, 2 or 5 times a power of ten that gives at most so many points."""
+    step = 1
+    while span_ns // step > _CURVE_POINTS:
+        step = next(10 * step // part for part in (5, 2, 1) if span_ns // (10 * step // part) <= _CURVE_POINTS or part == 1)
+    return step
+
+
+def _cdf(tokens: Int64) -> tuple[tuple[float, float], ...]:
+    """(length, share of requests at most so long), more of them where the tail is."""
+    by_rank = np.sort(tokens)
+    shares = 1.0 - np.geomspace(1.0, 1.0 / (len(tokens) + 1), _CDF_POINTS)
+    places = np.unique(np.minimum((shares * len(tokens)).astype(np.int64), len(tokens) - 1))
+    return tuple((float(by_rank[place]), float((place + 1) / len(tokens))) for place in places)
+
+
+def _reuse_curve(recording: Recording) -> tuple[tuple[float, float], ...]:
+    distance = distances_ns(recording, previous_use(recording))
+    seconds = [float(s) for s in np.geomspace(1.0, max(2.0, recording.span_s), 40)]
+    blocks = max(1, len(recording.prefix_blocks))
+    return tuple((s, leading_within(recording, distance, round(s * NS_PER_S)) / blocks) for s in seconds)
+
+
+def _notes(recording: Recording, scales_s: Sequence[float]) -> list[str]:
+    notes = [f"times are in {recording.source.time_unit}: {recording.source.time_unit_how}"]
+    grid_s = recording.source.grid_ns / NS_PER_S
+    if grid_s:
+        below = [f"{scale_s:g} s" for scale_s in scales_s if scale_s < grid_s]
+        what = f": rates at {', '.join(below)} are the recorder's, not the traffic's" if below else ""
+        notes.append(f"the clock of the trace steps by {grid_s:g} s{what}")
+    if not recording.has_blocks:
+        notes.append("prefix blocks were not recorded: reuse is unknown")
+    if not recording.has_sessions:
+        notes.append("sessions were not recorded: turns and think times are unknown")
+    return notes

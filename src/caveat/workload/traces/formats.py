@@ -1,0 +1,62 @@
+"""The visible table of trace formats, and the choice among them. To add one: a module and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from caveat.errors import InputError, UsageError
+from caveat.workload.traces import bench_jsonl, request_log
+from caveat.workload.traces.azure import AZURE
+from caveat.workload.traces.bailian import BAILIAN
+from caveat.workload.traces.bench_jsonl import BENCH_JSONL
+from caveat.workload.traces.burstgpt import BURSTGPT
+from caveat.workload.traces.foreign import Format, Head, look_at
+from caveat.workload.traces.generic import generic_format
+from caveat.workload.traces.mooncake import MOONCAKE
+from caveat.workload.traces.own import OWN
+from caveat.workload.traces.request_log import REQUEST_LOG
+
+FORMATS: tuple[Format, ...] = (OWN, MOONCAKE, BAILIAN, AZURE, BURSTGPT, BENCH_JSONL, REQUEST_LOG)
+"""In the order in which they are tried; what none of them knows is generic, by a map of columns or usual names."""
+
+GENERIC = "generic"
+
+
+def format_of(path: Path, name: str | None = None, columns: Mapping[str, str] | None = None) -> tuple[Format, str]:
+    """The format of a file, by name or by its beginning, and the name of its field of times.
+
+    UsageError for an unknown name, InputError for a file that none of them can be.
+    """
+    head = look_at(path)
+    if columns is not None or name == GENERIC:
+        chosen = generic_format(path, head, columns)
+    elif name is not None:
+        chosen = _named(name)
+    else:
+        chosen = next((one for one in FORMATS if one.recognises(head)), None) or _generic(path, head)
+    return chosen, _time_name(chosen, head)
+
+
+def _named(name: str) -> Format:
+    for one in FORMATS:
+        if one.name == name:
+            return one
+    known = ", ".join([one.name for one in FORMATS] + [GENERIC])
+    raise UsageError(f"format: found {name[:40]!r}, expected one of {known}", next="leave it out to have it recognised")
+
+
+def _generic(path: Path, head: Head) -> Format:
+    if not head.fields and not head.header and head.suffix != ".parquet":
+        raise InputError(
+            f"{path.name}: no format is recognised, expected JSON lines, CSV with a header or Parquet",
+            code="trace-format-unknown",
+            next="say the format, or map the columns",
+        )
+    return generic_format(path, head, None)
+
+
+def _time_name(chosen: Format, head: Head) -> str:
+    if chosen is BENCH_JSONL:
+        return bench_jsonl.name_of_time(head)
+    return request_log.name_of_time(head) if chosen is REQUEST_LOG else chosen.time

@@ -1,0 +1,137 @@
+"""Any CSV, JSONL or Parquet with a column for time, input and output: by a map of names, or by usual names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from caveat.errors import InputError
+from caveat.workload.traces.clock import Times
+from caveat.workload.traces.csvs import CsvColumns, read_columns
+from caveat.workload.traces.findings import Findings
+from caveat.workload.traces.foreign import Format, Head
+from caveat.workload.traces.jsonl import JsonFields, read_fields, times_column
+from caveat.workload.traces.lines import LineFile, unreadable
+from caveat.workload.traces.raw import Raw, block_columns, names_column, tokens_column
+
+MAPPED = ("time", "input", "output", "session", "turn", "blocks")
+"""What a map of columns may name; the first three it must."""
+
+_USUAL: Mapping[str, tuple[str, ...]] = {
+    "time": ("timestamp", "time", "arrival_time", "arrived_at", "arrival", "start_time", "created", "ts", "t"),
+    "input": ("input_tokens", "input_length", "prompt_tokens", "input_toks", "context_tokens", "num_prefill_tokens"),
+    "output": ("output_tokens", "output_length", "completion_tokens", "output_toks", "generated_tokens", "num_decode_tokens"),
+    "session": ("session", "session_id", "conversation_id", "chat_id"),
+    "turn": ("turn",),
+}
+_UNITS = ("_s", "_ms", "_us", "_ns")
+
+
+def generic_format(path: Path, head: Head, given: Mapping[str, str] | None) -> Format:
+    """A format for one file, from a map of its columns. InputError names what is missing."""
+    present = _columns_of(path, head)
+    columns = dict(given) if given is not None else _guessed(present)
+    _check(path, columns, present)
+    if head.suffix == ".parquet":
+        read = partial(_read_parquet, columns)
+    elif head.fields:
+        read = partial(read_fields, _json_fields(columns))
+    else:
+        if "blocks" in columns:
+            raise InputError(
+                f"{path.name}: blocks in a CSV", code="trace-column-missing", next="lists of blocks need JSONL or Parquet"
+            )
+        read = partial(read_columns, CsvColumns(**columns))
+    return Format(
+        name="generic",
+        title="CSV, JSONL or Parquet with a map of columns",
+        recognises=lambda _: False,
+        read=read,
+        time=columns["time"],
+    )
+
+
+def _columns_of(path: Path, head: Head) -> tuple[str, ...]:
+    if head.suffix == ".parquet":
+        return tuple(_parquet(path).schema_arrow.names)
+    return tuple(head.fields) if head.fields else head.header
+
+
+def _guessed(present: Iterable[str]) -> dict[str, str]:
+    """Usual names, in any case, with or without a unit at the end of a time."""
+    by_lower = {name.lower().replace(" ", "_"): name for name in present}
+    found = {}
+    for ours, names in _USUAL.items():
+        spellings = [n + unit for n in names for unit in ("", *_UNITS)] if ours == "time" else list(names)
+        usual = next((by_lower[name] for name in spellings if name in by_lower), None)
+        if usual is not None:
+            found[ours] = usual
+    return found
+
+
+def _check(path: Path, columns: Mapping[str, str], present: Iterable[str]) -> None:
+    unknown = [name for name in columns if name not in MAPPED]
+    missing = [name for name in MAPPED[:3] if name not in columns]
+    if unknown or missing:
+        what = f"no column for {missing[0]}" if missing else f"{unknown[0][:40]!r} in the map of columns"
+        raise InputError(
+            f"{path.name}: {what}; the file has {', '.join(present)[:200] or 'none'}",
+            code="trace-column-missing" if missing else "trace-column-unknown",
+            next=f"map the columns by name: {', '.join(MAPPED)}",
+        )
+
+
+def _json_fields(columns: Mapping[str, str]) -> JsonFields:
+    return JsonFields(**columns)
+
+
+def _parquet(path: Path) -> Any:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return parquet.ParquetFile(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise unreadable(path, error) from error
+
+
+def _read_parquet(columns: Mapping[str, str], file: LineFile, findings: Findings) -> Iterator[Raw]:
+    table = _parquet(file.path)
+    absent = [name for name in columns.values() if name not in table.schema_arrow.names]
+    if absent:
+        _check(file.path, {}, table.schema_arrow.names)
+    file.hash_whole()
+    for batch in table.iter_batches(columns=sorted(set(columns.values()))):
+        cells = {ours: batch.column(theirs) for ours, theirs in columns.items()}
+        lines = file.lines + 1 + np.arange(batch.num_rows)
+        file.lines += batch.num_rows
+        yield _raw(lines, cells)
+
+
+def _raw(lines: Any, cells: Mapping[str, Any]) -> Raw:
+    ends, blocks = block_columns([some or [] for some in cells["blocks"].to_pylist()]) if "blocks" in cells else (None, None)
+    return Raw(
+        line=lines,
+        time=_arrow_times(cells["time"]),
+        input_tokens=tokens_column(cells["input"].to_pylist()),
+        output_tokens=tokens_column(cells["output"].to_pylist()),
+        session=names_column(cells["session"].to_pylist()) if "session" in cells else None,
+        turn=tokens_column(cells["turn"].to_pylist()) if "turn" in cells else None,
+        ends=ends,
+        blocks=blocks,
+    )
+
+
+def _arrow_times(column: Any) -> Times:
+    import pyarrow as pa
+
+    from caveat.workload.traces.clock import NO_TIME
+
+    if pa.types.is_timestamp(column.type):
+        whole = column.cast(pa.timestamp("ns", column.type.tz)).cast(pa.int64()).fill_null(NO_TIME)
+        return np.asarray(whole.to_numpy(zero_copy_only=False), np.int64)
+    return times_column(column.to_pylist())
