@@ -31,3 +31,18 @@ def test_like_hardware_is_the_same_kind_and_number_in_one_contest():
     (group,) = of_like_hardware(runs)
     assert [f.conditions.text("platform") for f in group] == ["a", "b"]
     assert spread(group) == 1.2
+
+
+def test_two_forms_of_one_family_are_two_kinds_of_hardware():
+    """An SXM part beside a PCIe and an NVL part of the same name: only the two SXM results are alike."""
+    stated = ("NVIDIA H100-SXM-80GB", "NVIDIA H100 SXM5 80GB", "NVIDIA H100-PCIe-80GB", "NVIDIA H100-NVL-94GB")
+    runs = [published_run(platform=text, accelerator="H100", accelerator_stated=text) for text in stated]
+    (group,) = of_like_hardware(runs)
+    assert {f.conditions.text("platform") for f in group} == set(stated[:2])
+
+
+def test_a_run_tuned_for_power_is_no_yardstick_of_speed():
+    """Two performance runs are alike; the power run of the same box stands apart."""
+    runs = [published_run(platform=name, power_run=name == "MaxQ") for name in ("a", "b", "MaxQ")]
+    (group,) = of_like_hardware(runs)
+    assert [f.conditions.text("platform") for f in group] == ["a", "b"]

@@ -36,3 +36,12 @@ def test_many_systems_show_both_ends_of_the_range():
     evidence = CAVEAT.evidence(runs)
     assert evidence.numbers["n"] == 12
     assert len(evidence.tables[0].rows) == 10
+
+
+def test_two_forms_of_one_family_are_not_two_sizes_of_one_kind():
+    """Four NVL and eight SXM parts of one family say nothing about scale."""
+    runs = (
+        published_run(400.0, platform="a", accelerators=4, accelerator="H100", accelerator_stated="H100-NVL-94GB"),
+        published_run(1600.0, platform="b", accelerators=8, accelerator="H100", accelerator_stated="H100-SXM-80GB"),
+    )
+    assert CAVEAT.evidence(runs).numbers["n"] == 0

@@ -107,7 +107,19 @@ def test_an_estimate_lists_what_it_assumes():
         "not given and so not looked at: accelerator, submitter, weight_precision",
         "of 10 like pairs 0 ran far below their limits and 10 do not disclose it: "
         "the system may serve more than the interval says",
+        "how such an interval fares in a later round is not known: too few like pairs have earlier ones",
     )
+
+
+def test_an_estimate_says_how_the_earlier_rounds_would_have_foretold_the_later_ones():
+    """Ten systems of v5.1 span 0.80 to 0.98; of ten in v6.0, a half below them, none would have been foretold."""
+    half = [run for at, ratio in enumerate(TEN) for run in couple(100.0, 50.0 * ratio, round="v6.0", platform=f"b{at}")]
+    same = systems(*TEN, round="v6.0", submitter="other")
+    before = systems(*TEN, round="v5.1")
+    (fell,) = [said for said in estimate([*before, *half], EIGHT).assumptions if "these rounds" in said]
+    (held,) = [said for said in estimate([*before, *same], EIGHT).assumptions if "these rounds" in said]
+    assert "of 10 like pairs 0% fell inside" in fell
+    assert "of 10 like pairs 100% fell inside" in held
 
 
 def test_the_json_of_an_estimate_is_marked_derived_and_names_its_pairs():

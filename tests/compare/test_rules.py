@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from caveat.compare import RULES, rule_named
+from caveat.compare import RULES, rule_named, verdict
 from caveat.facts import CAUTION_SENTENCE
 from caveat.figures import METRICS, Check, Figure, Provenance, Row
 from tests.compare.figures_of_two import contested, figure, full, own
@@ -428,7 +428,36 @@ def test_latencies_are_read_at_their_load_and_from_one_clock():
     (load,) = asked("loop", own(1.0, target_qps=10.0, **ttft), own(2.0, target_qps=20.0, **ttft))
     (clock,) = asked("loop", own(1.0, latency_clock="scheduled", **ttft), own(2.0, latency_clock="sent", **ttft))
     assert (load.severity, clock.severity) == (CAVEAT, REFUSED)
-    assert asked("loop", own(1.0, target_qps=10.0), own(2.0, target_qps=20.0)) == ()
+
+
+def test_a_rate_of_ones_own_is_read_at_the_rate_that_was_offered():
+    """Twice the rate at twice the offer is a caveat; of published runs the headroom rule speaks."""
+    (load,) = asked("loop", own(1.0, target_qps=10.0), own(2.0, target_qps=20.0))
+    assert (load.severity, load.left, load.right) == (CAVEAT, "10", "20")
+    assert asked("loop", figure(target_qps=10.0), figure(target_qps=20.0)) == ()
+
+
+def test_a_latency_beside_a_rate_raises_no_question_of_load_whichever_comes_first():
+    """Their definitions differ, which is refused elsewhere; the loads of the two are no further objection."""
+    ttft = Row(metric="loadgen-ttft.p99", value=1.0)
+    late, fast = Figure(figure(rows=(ttft,), target_qps=10.0).run, ttft.metric), figure(target_qps=20.0)
+    assert asked("loop", late, fast) == asked("loop", fast, late) == ()
+
+
+def test_ones_own_runs_without_arrivals_cannot_be_placed():
+    """Neither scenario nor arrivals on a side: nobody can say what the rate was a rate of."""
+    placed, nowhere = own(scenario=None), own(scenario=None, arrivals=None)
+    (both,), (one,) = asked("scenario", nowhere, nowhere), asked("scenario", placed, nowhere)
+    assert (both.severity, one.severity) == (UNKNOWN, UNKNOWN)
+    assert asked("scenario", placed, placed) == ()
+    assert verdict(nowhere, nowhere).ratio is None
+
+
+def test_a_figure_without_tokens_raises_no_question_of_who_counted():
+    """Samples/s beside tokens/s: the definitions differ, and nobody counted differently."""
+    samples = Row(metric="loadgen-completed-samples-rate", value=375.0)
+    run = figure(rows=(samples,)).run
+    assert asked("token-source", Figure(run, samples.metric), figure()) == ()
 
 
 def test_disclosure_names_the_techniques_and_the_share_that_is_known():

@@ -8,6 +8,7 @@ import pytest
 from caveat.facts import (
     ACCELERATORS,
     accelerator_family,
+    accelerator_form,
     accelerator_in,
     accelerator_named,
     accelerators_of,
@@ -326,3 +327,20 @@ def test_claims_of_real_texts_disagree_with_the_counts_only_where_the_data_do():
         ("Nebius GB300 NVL72 (4x GB300-288GB_aarch64, TensorRT)", (4,), 8),
         ("HPE Compute XD690 (8x NVIDIA B300-SXM-270GB, TensorRT)", (8,), 16),
     }
+
+
+@pytest.mark.parametrize(
+    ("family", "stated", "form"),
+    [
+        ("H100", "NVIDIA H100-SXM5-80GB", "H100-SXM"),
+        ("H100", "NVIDIA H100-PCIe-80GB", "H100-PCIe"),
+        ("H100", "NVIDIA H100-NVL-94GB", "H100-NVL"),
+        ("H100", "NVIDIA  H100 CNX", "NVIDIA H100 CNX"),
+        ("H100", None, "H100"),
+        ("MI355X", "AMD Instinct MI355X 288GB HBM3e", "MI355X"),
+        ("H200+MI350X", "NVIDIA H200-SXM-141GB + AMD Instinct MI350X", "H200+MI350X"),
+    ],
+)
+def test_a_family_sold_in_several_forms_is_named_by_its_form(family, stated, form):
+    """SXM, PCIe and NVL parts of one family are several kinds; a family of one form keeps its name."""
+    assert accelerator_form(family, stated) == form

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from caveat.errors import UsageError
-from caveat.figures import METRICS, close, dump
+from caveat.figures import METRICS, Conditions, Provenance, Run, close, dump
 from caveat.importers import read, verify_schedules
 from caveat.importers.mlperf import read_summary
 from caveat.units import Unit
@@ -65,7 +65,11 @@ def test_two_tables_of_one_result_become_one_run(tmp_path):
     """Both stand as sources; where they differ the run says so."""
     first = checker_table(tmp_path, name="first.csv")
     second = checker_table(tmp_path, {"Result": "103999.0"}, name="second.csv")
-    (run,) = read([first, second]).runs
+    imported = read([first, second])
+    (run,) = imported.runs
+    assert [(one.code, one.found) for one in imported.problems] == [
+        ("sources-differ", "the sources disagree: 103,275 tokens/s and 103,999 tokens/s")
+    ]
     assert [source.path for source in run.provenance.sources].count("first.csv") == 1
     assert len([source for source in run.provenance.sources if source.kind == "published-summary"]) == 2
     assert {entry.aspect: entry.outcome for entry in run.validity}["sources agree"] == "unknown"
@@ -87,6 +91,17 @@ def test_documents_that_cannot_be_one_run_are_a_problem(tmp_path):
     imported = read([tmp_path / "a.json", tmp_path / "b.json"])
     assert imported.runs == (one,)
     assert codes(imported) == ["subject-differs"]
+
+
+def test_a_run_without_sources_that_cannot_be_merged_is_a_problem_too(tmp_path):
+    """One's own runs need name no file; the problem then names the run."""
+    other = published_run(subject="same")
+    own = Run(subject="same", conditions=Conditions(), provenance=Provenance(origin="measured"), rows=other.rows)
+    (tmp_path / "a.json").write_bytes(dump(own))
+    (tmp_path / "b.json").write_bytes(dump(other))
+    imported = read([tmp_path / "a.json", tmp_path / "b.json"])
+    assert imported.runs == (own,)
+    assert [(one.code, one.path) for one in imported.problems] == [("subject-differs", "same")]
 
 
 def test_missing_and_unknown_paths_are_problems_with_a_next_step(tmp_path):

@@ -40,9 +40,10 @@ def test_windows_ends_and_byte_order_marks_are_read_too(read):
 
 
 def test_of_a_repeated_key_the_first_counts(read):
-    """As in the submission checker."""
+    """As in the submission checker; that the log holds a second verdict is told."""
     log = read(detail_log(values()) + detail_log({"result_validity": "INVALID"}))
     assert log.text("result_validity") == "VALID"
+    assert codes(log) == ["log-repeated"]
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "-nan", "inf"])

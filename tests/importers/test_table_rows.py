@@ -194,3 +194,18 @@ def test_nested_cells_state_nothing(tmp_path):
     """A cell is one value."""
     table = table_of(tmp_path, json.dumps([{**RECORD, "System": {"name": ["x"]}, "Nodes": [1]}]))
     assert table.rows[0].cells.keys() == {"submitter", "benchmark", "scenario", "value"}
+
+
+def test_a_json_row_with_a_key_twice_is_none(tmp_path):
+    """Readers differ in which of two results they would believe; the row beside it is read."""
+    doubled = '{"Performance_Result": 5, "Performance_Result": 7, "Scenario": "Offline"}'
+    table = table_of(tmp_path, f'[{doubled}, {{"Performance_Result": 6, "Scenario": "Offline"}}]')
+    assert [row.cells["value"] for row in table.rows] == ["6"]
+    assert codes(table) == [("row-malformed", None)]
+
+
+def test_a_column_twice_makes_no_table(tmp_path):
+    """Which of two columns of results is the result cannot be told; a column that nobody reads may repeat."""
+    assert codes(table_of(tmp_path, f"{HEADER},Result\n{ROW},5\n")) == [("table-malformed", None)]
+    (row,) = table_of(tmp_path, f"{HEADER},x,x\n{ROW},1,2\n").rows
+    assert row.cells == CELLS

@@ -7,20 +7,24 @@ from typing import Annotated
 import msgspec
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, emit, heading, show, show_lines, verb_app
+from caveat.cli.console import JsonOption, LedgerOption, emit, heading, show_lines, verb_app
 from caveat.errors import EXIT_YES, UsageError
 from caveat.ledger import Ledger
-from caveat.publish import Question, Questions, ask_claim, ask_figure, cell
+from caveat.publish import Question, Questions, ask_claim, ask_figure
 
 app = verb_app()
 
 
 @app.command()
 def ask(
-    figure: Annotated[str | None, typer.Argument(help="A figure of the ledger: id, prefix or subject.")] = None,
-    value: Annotated[str | None, typer.Option("--value", help="A bare claim: number with unit.")] = None,
-    system: Annotated[str, typer.Option("--system", help="System or accelerator of the claim.")] = "",
-    model: Annotated[str, typer.Option("--model", help="Model or benchmark of the claim.")] = "",
+    figure: Annotated[
+        str | None, typer.Argument(help="A figure of the ledger: id, prefix or subject.", metavar="FIGURE")
+    ] = None,
+    value: Annotated[
+        str | None, typer.Option("--value", help="A bare claim: number with unit.", metavar="CLAIM")
+    ] = None,
+    system: Annotated[str, typer.Option("--system", help="System or accelerator of the claim.", metavar="NAME")] = "",
+    model: Annotated[str, typer.Option("--model", help="Model or benchmark of the claim.", metavar="NAME")] = "",
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
@@ -31,9 +35,9 @@ def ask(
       caveat ask 3f2a90c1
       caveat ask --value '106517 tokens/s' --system MI355X --model llama2-70b
     """
-    book = Ledger(ledger)
     if (figure is None) == (value is None):
         raise UsageError("ask takes either a figure or --value", next="caveat ask --help")
+    book = Ledger(ledger)
     if figure is not None:
         questions = ask_figure(book.figure(figure), book.figures())
     else:
@@ -46,13 +50,15 @@ def ask(
 
 
 def _print(questions: Questions) -> None:
-    show(cell(f"about: {questions.about}"))
-    _block("it may be one of these published figures", questions.candidates)
-    _block("same system, other scenarios", questions.partners)
+    show_lines([f"about: {questions.about}"], indent=0)
+    if questions.answered:
+        _block("same system, other scenarios", questions.partners)
+    else:
+        _block("it may be one of these published figures (caveat show ID)", questions.candidates)
     heading("ask")
     for number, question in enumerate(questions.ask, 1):
-        show_lines([f"{number}. {question.question}"])
-        show_lines([f"why: {question.why}"], indent=5)
+        show_lines([f"{number:>2}. {question.question}"], hang=4)
+        show_lines([f"why: {question.why}"], indent=6, hang=5)
     _block("already answered", tuple(_answer(question) for question in questions.answered))
 
 

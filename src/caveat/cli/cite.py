@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, verb_app
+from caveat.cli.console import JsonOption, LedgerOption, verb_app, write, write_bytes
 from caveat.errors import EXIT_YES, UsageError
 from caveat.ledger import Ledger
 from caveat.publish import cite as citation_of
@@ -19,10 +19,13 @@ app = verb_app()
 
 @app.command()
 def cite(
-    figure: Annotated[str, typer.Argument(help="Id of a figure or run (a prefix will do), or a subject.")],
-    form: Annotated[str, typer.Option("--format", help="text, markdown, bibtex or json.")] = "text",
+    figure: Annotated[
+        str, typer.Argument(help="Id of a figure or run (a prefix will do), or a subject.", metavar="FIGURE")
+    ],
+    form: Annotated[str, typer.Option("--format", help="text, markdown, bibtex or json.", metavar="FORM")] = "text",
     retrieved: Annotated[
-        str | None, typer.Option("--retrieved", help="Date on which you looked the source up (YYYY-MM-DD).")
+        str | None,
+        typer.Option("--retrieved", help="Date on which you looked the source up.", metavar="YYYY-MM-DD"),
     ] = None,
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
@@ -36,8 +39,11 @@ def cite(
       caveat cite 3f2a90c1 --format bibtex >> results.bib
     """
     citation = citation_of(Ledger(ledger).figure(figure), retrieved=_date(retrieved))
-    sys.stdout.write(written(citation, "json" if as_json else form))
-    if citation.missing and not as_json and form != "json":
+    if as_json or form == "json":
+        write_bytes(written(citation, "json").encode())
+        return EXIT_YES
+    write(written(citation, form))
+    if citation.missing:
         print(f"caveat: the rules also want: {printable(', '.join(citation.missing))}", file=sys.stderr)
     return EXIT_YES
 

@@ -7,17 +7,25 @@ from typing import Annotated
 import typer
 
 from caveat.cli.console import JsonOption, LedgerOption, emit, show, show_lines, verb_app
-from caveat.compare import Verdict, exit_code, verdicts, verdicts_json
+from caveat.compare import NO_DIFFERENCE, Difference, Verdict, exit_code, verdicts, verdicts_json
 from caveat.errors import UsageError
 from caveat.ledger import Ledger
 from caveat.publish import cell
 
 app = verb_app()
 
+_DIFFERENCES: dict[Difference, str] = {
+    "difference": "a difference beyond shape slack",
+    NO_DIFFERENCE: "no difference beyond shape slack",
+    "unknown": "shape slack is unknown: whether this is a difference cannot be said",
+}
+
 
 @app.command()
 def compare(
-    figures: Annotated[list[str], typer.Argument(help="Two or more figures: ids (prefixes will do) or subjects.")],
+    figures: Annotated[
+        list[str], typer.Argument(help="Two or more: ids (prefixes will do) or subjects.", metavar="FIGURE")
+    ],
     per_accelerator: Annotated[
         bool, typer.Option("--per-accelerator", help="Also the ratio per accelerator: derived, with its basis.")
     ] = False,
@@ -49,16 +57,16 @@ def compare(
 
 def print_verdict(result: Verdict) -> None:
     """One verdict as text."""
-    show(cell(f"left   {result.left}"), cell(f"right  {result.right}"), cell(""))
+    show_lines([f"left   {result.left}", f"right  {result.right}", ""], indent=0, hang=7)
     ratio = f"   left / right = {result.ratio:.4f}" if result.ratio is not None else "   no ratio is formed"
     show(cell(f"{result.verdict.upper()}{ratio}"))
     if result.difference:
-        slack = f" (shape slack {result.slack * 100:.1f} %)" if result.slack is not None else ""
-        show(cell(f"{result.difference}{slack}"))
+        slack = f" ({result.slack * 100:.1f} %)" if result.slack is not None else ""
+        show(cell(f"{_DIFFERENCES[result.difference]}{slack}"))
     if result.per_accelerator is not None:
         show(cell(f"per accelerator, derived: left / right = {result.per_accelerator.ratio:.4f}"))
     for finding in result.findings:
         show_lines([f"[{finding.severity}] {finding.rule}: {finding.message}"])
         if finding.remedy:
-            show_lines([f"next: {finding.remedy}"], indent=4)
+            show_lines([f"next: {finding.remedy}"], indent=4, hang=6)
     show(cell(""))

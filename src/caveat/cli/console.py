@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
-from caveat.errors import EXIT_USAGE, CaveatError, UsageError
-from caveat.publish import printable
+from caveat.errors import CaveatError
+from caveat.publish import json_text, printable, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -22,17 +21,31 @@ WIDTH = 100
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 LedgerOption = Annotated[
-    Path | None, typer.Option("--ledger", help="Folder of the ledger.", envvar="CAVEAT_LEDGER", show_envvar=True)
+    Path | None,
+    typer.Option("--ledger", help="Folder of the ledger.", envvar="CAVEAT_LEDGER", show_envvar=True, metavar="PATH"),
 ]
 WhereOption = Annotated[
     list[str] | None,
-    typer.Option("--where", "-w", help="Keep figures whose condition fits: KEY=VALUE, !=, >=, <=, ~ (contains)."),
+    typer.Option(
+        "--where",
+        "-w",
+        help="Keep figures whose condition fits. Also !=, >=, <=, ~ (contains); several must all hold.",
+        metavar="KEY=VALUE",
+    ),
 ]
+
+# What stands for a sign where the output's encoding lacks it.
+_PLAIN = str.maketrans({"─": "-", "…": "...", "®": "(R)", "×": "x", "–": "-", "µ": "u"})
 
 
 def verb_app() -> typer.Typer:
     """An application for one verb: plain help, no completion, errors left to main."""
-    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    return typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -44,16 +57,39 @@ def console(*, stderr: bool = False) -> Console:
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
+def width() -> int:
+    """Columns that text may take: those of the terminal, and no more than a line that one can read."""
+    return min(console().width, WIDTH)
+
+
 def show(*parts: RenderableType) -> None:
-    """Print renderables on standard output."""
+    """Print renderables on standard output, without the blanks that pad tables to the right."""
     screen = console()
-    for part in parts:
-        screen.print(part)
+    with screen.capture() as captured:
+        for part in parts:
+            screen.print(part, crop=False)
+    write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def write(text: str) -> None:
+    """Text on standard output, whatever its encoding: a sign that it lacks is written as another, or escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
+    sys.stdout.write(text)
 
 
 def emit(content: Any) -> None:
-    """One JSON object on standard output, numbers as they are, nothing escaped away."""
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(content), indent=1).decode() + "\n")
+    """One JSON object on standard output."""
+    write_bytes(json_text(content).encode())
+
+
+def write_bytes(content: bytes) -> None:
+    """A document on standard output: UTF-8 or binary as it is, whatever the encoding of the terminal."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
 
 
 def progress() -> Progress:
@@ -78,28 +114,22 @@ def steps(bar: Progress) -> Callable[[str, int, int], None]:
 
     def step(what: str, done: int, total: int) -> None:
         if what not in tasks:
-            tasks[what] = bar.add_task(what, total=total)
-        bar.update(tasks[what], completed=done, total=total)
+            tasks[what] = bar.add_task(printable(what), total=total or None)
+        bar.update(tasks[what], completed=done, total=total or None)
 
     return step
 
 
 def report(error: CaveatError, *, as_json: bool) -> int:
     """Say what went wrong and what to do next; returns the exit code."""
+    message, next_step = printable(error.message), printable(error.next)
     if as_json:
-        emit({"error": {"code": error.code, "message": error.message, "next": error.next}})
+        emit({"error": {"code": error.code, "message": message, "next": next_step}})
     else:
-        print(f"caveat: {printable(error.message)}", file=sys.stderr)
-        if error.next:
-            print(f"  next: {printable(error.next)}", file=sys.stderr)
+        print(f"caveat: {message}", file=sys.stderr)
+        if next_step:
+            print(f"  next: {next_step}", file=sys.stderr)
     return error.exit_code
-
-
-def report_usage(error: typer.exceptions.TyperException, verb: str, *, as_json: bool) -> int:
-    """A command line that does not parse."""
-    usage = UsageError(" ".join(error.format_message().split()), next=f"caveat {verb} --help")
-    report(usage, as_json=as_json)
-    return EXIT_USAGE
 
 
 def plural(count: int, one: str, many: str = "") -> str:
@@ -107,19 +137,10 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def show_lines(sentences: Sequence[str], *, indent: int = 2) -> None:
-    """Sentences one below the other, wrapped and indented."""
-    import textwrap
-
-    from rich.text import Text
-
-    blank = " " * indent
-    for sentence in sentences:
-        show(
-            Text(
-                textwrap.fill(printable(sentence), WIDTH - indent, initial_indent=blank, subsequent_indent=blank + "  ")
-            )
-        )
+def show_lines(sentences: Sequence[str], *, indent: int = 2, hang: int = 2) -> None:
+    """Sentences one below the other, wrapped; `hang` more columns before all lines but the first of each."""
+    columns = width()
+    write("".join(f"{wrapped(sentence, columns, indent=indent, hang=hang)}\n" for sentence in sentences))
 
 
 def heading(text: str) -> None:

@@ -16,7 +16,7 @@ from caveat.compare import discount, discount_json, verdict, verdicts_json
 from caveat.errors import EXIT_YES, LedgerError
 from caveat.figures import SHOWN, Figure, Run
 from caveat.ledger import Ledger, parse_where
-from caveat.publish import cell, cite, written
+from caveat.publish import cell, cite, figure_json, written
 
 app = verb_app()
 
@@ -29,11 +29,14 @@ RIVAL = ("round=v6.1", "submitter=NVIDIA", "accelerator=B300", "accelerators=8",
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Folder in which a small ledger is filled.")] = Path("caveat-demo"),
+    folder: Annotated[Path, typer.Argument(help="Folder in which a small ledger is filled.", metavar="FOLDER")] = Path(
+        "caveat-demo"
+    ),
     as_json: JsonOption = False,
 ) -> int:
-    """Fill a small ledger and show the main job: a number found again with its conditions, its partner, a verdict
-    and a citation.
+    """Fill a small ledger and show the main job.
+
+    A number is found again with its conditions, put beside its other scenario, given a verdict and cited.
 
     \b
     Examples:
@@ -54,6 +57,7 @@ def demo(
                 "format": "caveat-demo/1",
                 "ledger": str(book.path),
                 "added": len(added.added),
+                "figure": figure_json(offline),
                 "discount": discount_json(pairs),
                 "verdicts": [verdicts_json([refused]), verdicts_json([allowed])],
                 "citation": {"text": citation.text, "footnote": citation.footnote},
@@ -64,7 +68,7 @@ def demo(
     show(
         cell(f"{plural(len(added.added), 'document')} of round {ROUND} added to {book.path}, {len(added.known)} known")
     )
-    show(cell(""), cell(str(offline)))
+    show_lines(["", str(offline)], indent=0)
     said = sentences(offline)
     show_lines([f"{name}: {text}" for name, text in said[:SHOWN_CAVEATS]])
     show_lines([f"and {len(said) - SHOWN_CAVEATS} more: caveat show {offline.run.id[:SHOWN]}"])
@@ -74,7 +78,7 @@ def demo(
     print_verdict(refused)
     print_verdict(allowed)
     _title("How to cite it.")
-    show_lines(written(citation).splitlines(), indent=0)
+    show_lines(written(citation).splitlines(), indent=0, hang=4)
     show(
         cell(""),
         cell("next: caveat explain offline-is-not-serving    caveat discount --where round=v6.1    caveat --help"),

@@ -20,10 +20,15 @@ SHOWN_LIKE = 10
 @app.command()
 def discount(
     where: WhereOption = None,
-    from_scenario: Annotated[str, typer.Option("--from", help="Scenario of the first value.")] = "offline",
-    to_scenario: Annotated[str, typer.Option("--to", help="Scenario of the second value.")] = "server",
+    from_scenario: Annotated[
+        str, typer.Option("--from", help="Scenario of the first value.", metavar="SCENARIO")
+    ] = "offline",
+    to_scenario: Annotated[
+        str, typer.Option("--to", help="Scenario of the second value.", metavar="SCENARIO")
+    ] = "server",
     by: Annotated[
-        str | None, typer.Option("--by", help="Group by a condition: accelerator, accelerators, model, round, ...")
+        str | None,
+        typer.Option("--by", help="Group by a condition: accelerator, model, round, ...", metavar="CONDITION"),
     ] = None,
     want_estimate: Annotated[
         bool, typer.Option("--estimate", help="Interval for an unseen system that --where describes.")
@@ -47,7 +52,8 @@ def discount(
     book = Ledger(ledger)
     if want_estimate:
         return _estimate(book, conditions, from_scenario, to_scenario, as_json=as_json)
-    result = analyse(book.runs(conditions), from_scenario=from_scenario, to_scenario=to_scenario, by=by)
+    sides = Where("scenario", "=", f"{from_scenario},{to_scenario},undisclosed")  # no other run is looked at
+    result = analyse(book.runs([*conditions, sides]), from_scenario=from_scenario, to_scenario=to_scenario, by=by)
     if as_json:
         emit(discount_json(result))
     else:
@@ -59,14 +65,17 @@ def print_discount(result: Discount, from_scenario: str = "offline", to_scenario
     """Table of pairs, distribution, exclusions and basis as text."""
     heads = ["benchmark", "chips", from_scenario, to_scenario, "ratio", "headroom"]
     rows = [(_row(pair), _system(pair)) for pair in result.pairs]
-    show(two_line_table(heads, rows, right=[from_scenario, to_scenario, "ratio"]), cell(""))
-    show(cell(_summary("all pairs", result.summary)))
-    for name, distribution in result.groups.items():
-        show(cell(_summary(name, distribution)))
-    excluded = "; ".join(f"{reason} {count}" for reason, count in result.excluded.items())
-    show(cell(""), cell(f"excluded: {excluded or 'nothing'}"))
-    show(cell("headroom: p99 TTFT / limit, p99 TPOT / limit of the second scenario; - where no log was seen"))
-    show_lines([result.basis], indent=0)
+    if rows:
+        show(two_line_table(heads, rows, right=[from_scenario, to_scenario, "ratio"]), cell(""))
+    distributions = {"all pairs": result.summary, **result.groups}
+    show_lines([_summary(name, distribution) for name, distribution in distributions.items()], indent=0)
+    excluded = "; ".join(f"{count:,} {reason}" for reason, count in result.excluded.items())
+    notes = [
+        f"excluded: {excluded or 'nothing'}",
+        "headroom: p99 TTFT / limit, p99 TPOT / limit of the second scenario; - where no log was seen",
+        result.basis,
+    ]
+    show_lines(["", *notes], indent=0)
 
 
 def _row(pair: Pair) -> tuple[str, ...]:

@@ -18,11 +18,13 @@ _IDS = {caveat.id for caveat in CATALOGUE}
 
 @app.command()
 def explain(
-    name: Annotated[str | None, typer.Argument(help="A caveat's id, or a figure; without it, the catalogue.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A caveat's id, or a figure.", metavar="NAME")] = None,
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
     """Print a caveat's page with evidence computed from this ledger, or all caveats that apply to a figure.
+
+    Without a name: the catalogue.
 
     \b
     Examples:
@@ -41,7 +43,7 @@ def explain(
         entries = [{"id": key, "sentence": sentence} for key, sentence in said]
         emit({"format": "caveat-caveats/1", "figure": figure.id, "caveats": entries})
         return EXIT_YES
-    show(cell(str(figure)), cell(""))
+    show_lines([str(figure), ""], indent=0)
     show_lines([f"{key}: {sentence}" for key, sentence in said])
     show(cell(""), cell("caveat explain ID prints the page of one of them with evidence"))
     return EXIT_YES

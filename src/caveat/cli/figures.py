@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, WhereOption, emit, plural, show, verb_app
+from caveat.cli.console import JsonOption, LedgerOption, WhereOption, emit, plural, show, show_lines, verb_app, width
 from caveat.errors import EXIT_NO, EXIT_YES
+from caveat.figures import Figure
 from caveat.ledger import Ledger, parse_where
 from caveat.publish import (
     DEFAULT_COLUMNS,
@@ -21,16 +23,20 @@ from caveat.publish import (
 )
 
 app = verb_app()
+SHOWN_CAVEATS = 6
 
 
 @app.command()
 def figures(
     where: WhereOption = None,
     columns: Annotated[
-        str | None, typer.Option("--columns", "-c", help="Columns, separated by commas; +NAME adds to the usual ones.")
+        str | None,
+        typer.Option("--columns", "-c", help="Columns with commas between; +NAME adds to the usual.", metavar="NAMES"),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All metrics of each run, not the published one alone.")] = False,
-    limit: Annotated[int, typer.Option("--limit", help="Show at most so many lines (JSON has all).", min=1)] = 200,
+    limit: Annotated[
+        int, typer.Option("--limit", help="Show at most so many (JSON has all).", min=1, metavar="N")
+    ] = 200,
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
@@ -51,14 +57,21 @@ def figures(
     if not found:
         show(cell("no figure fits; caveat figures lists what there is"))
         return EXIT_NO
-    show(figures_table(found[:limit], shown))
-    rest = f", {len(found) - limit} of them not shown (--limit)" if len(found) > limit else ""
-    show(cell(""), cell(f"{plural(len(found), 'figure')}{rest}"))
-    for line in filter(None, (spread_line(found, key) for key in shown)):
-        show(cell(f"spread   {line}"))
-    show(cell(f"all      {common_conditions(found, shown)}"))
-    show(cell(f"caveats  {', '.join(caveat_lines(found)[:6])}"))
+    _print(found, shown, limit)
     return EXIT_YES
+
+
+def _print(found: Sequence[Figure], shown: Sequence[str], limit: int) -> None:
+    show(figures_table(found[:limit], shown, width=width()))
+    rest = f", {len(found) - limit:,} of them not shown (--limit)" if len(found) > limit else ""
+    show(cell(""), cell(f"{plural(len(found), 'figure')}{rest}"))
+    spreads = filter(None, (spread_line(found, key) for key in shown))
+    lines = [f"spread   {line}" for line in spreads]
+    if common := common_conditions(found, shown):
+        lines.append(f"all      {common}")
+    said = caveat_lines(found)
+    more = f", and {len(said) - SHOWN_CAVEATS} more" if len(said) > SHOWN_CAVEATS else ""
+    show_lines([*lines, f"caveats  {', '.join(said[:SHOWN_CAVEATS])}{more}"], indent=0, hang=9)
 
 
 def _columns(text: str | None) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, emit, plural, progress, show, steps, verb_app
+from caveat.cli.console import JsonOption, LedgerOption, emit, plural, progress, show, show_lines, steps, verb_app
 from caveat.errors import EXIT_INPUT, EXIT_NO, EXIT_YES
 from caveat.importers import Imported, read
 from caveat.ledger import Added, Ledger
-from caveat.publish import cell, plain_table, printable
+from caveat.publish import cell
 
 app = verb_app()
 SHOWN_PROBLEMS = 20
@@ -21,9 +21,13 @@ SHOWN_PROBLEMS = 20
 
 @app.command("import")
 def import_(
-    paths: Annotated[list[Path], typer.Argument(help="Result files, scenario folders, submitters or whole trees.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files, scenario folders, submitters or whole trees.", metavar="PATH")
+    ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and report, write nothing.")] = False,
-    as_format: Annotated[str | None, typer.Option("--as", help="Take the files for this format.")] = None,
+    as_format: Annotated[
+        str | None, typer.Option("--as", help="Take the files for this format.", metavar="FORMAT")
+    ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Also recompute arrival schedules from their seeds.")
     ] = False,
@@ -74,28 +78,27 @@ def _schedules(imported: Imported) -> dict[str, int]:
 
 def _print(imported: Imported, added: Added, *, dry_run: bool) -> None:
     rounds = Counter(run.conditions.text("round") for run in imported.runs)
-    show(cell(f"{plural(len(imported.runs), 'run')} read: {', '.join(f'{k} {v}' for k, v in sorted(rounds.items()))}"))
+    by_round = ", ".join(f"{name} {count:,}" for name, count in sorted(rounds.items()))
+    show(cell(f"{plural(len(imported.runs), 'run')} read{': ' if by_round else ''}{by_round}"))
     verb = "would be added" if dry_run else "added"
     show(cell(f"{len(added.added):,} {verb} ({len(added.replaced):,} enrich an older one), {len(added.known):,} known"))
     if imported.passed_over:
-        passed = "; ".join(f"{reason} {count:,}" for reason, count in sorted(imported.passed_over.items()))
+        passed = "; ".join(f"{count:,} {reason}" for reason, count in sorted(imported.passed_over.items()))
         show(cell(f"passed over: {passed}"))
     if schedules := _schedules(imported):
-        show(cell("schedules: " + ", ".join(f"{state} {count:,}" for state, count in sorted(schedules.items()))))
+        show(cell("schedules: " + ", ".join(f"{count:,} {state}" for state, count in sorted(schedules.items()))))
     if imported.problems:
         _print_problems(imported)
 
 
 def _print_problems(imported: Imported) -> None:
     counts = Counter(problem.code for problem in imported.problems)
-    show(
-        cell(f"\n{plural(len(imported.problems), 'problem')}: {', '.join(f'{k} {v}' for k, v in counts.most_common())}")
-    )
-    table = plain_table(["code", "where", "what"])
+    by_code = ", ".join(f"{count:,} {code}" for code, count in counts.most_common())
+    show(cell(""), cell(f"{plural(len(imported.problems), 'problem')}: {by_code}"))
     for problem in imported.problems[:SHOWN_PROBLEMS]:
         where = f"{problem.path}:{problem.line}" if problem.line else problem.path
         found = f" (found {problem.found}, expected {problem.expected})" if problem.found else ""
-        table.add_row(problem.code, cell(where), cell(f"{problem.message}{found}"))
-    show(table)
+        show_lines([f"{problem.code}: {problem.message}{found}"])
+        show_lines([where, *([f"next: {problem.next}"] if problem.next else [])], indent=4)
     if len(imported.problems) > SHOWN_PROBLEMS:
-        show(cell(printable(f"{len(imported.problems) - SHOWN_PROBLEMS:,} more with --json")))
+        show(cell(f"{len(imported.problems) - SHOWN_PROBLEMS:,} more with --json"))

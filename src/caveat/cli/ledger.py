@@ -7,10 +7,10 @@ from typing import Annotated
 import msgspec
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, emit, plural, show, verb_app
+from caveat.cli.console import JsonOption, LedgerOption, emit, plural, show, show_lines, verb_app
 from caveat.errors import EXIT_NO, EXIT_YES, UsageError
 from caveat.ledger import Ledger
-from caveat.publish import cell
+from caveat.publish import cell, printable
 
 app = verb_app()
 ACTIONS = ("where", "verify", "rebuild")
@@ -18,7 +18,7 @@ ACTIONS = ("where", "verify", "rebuild")
 
 @app.command()
 def ledger(
-    action: Annotated[str, typer.Argument(help="where, verify or rebuild.")] = "where",
+    action: Annotated[str, typer.Argument(help="where, verify or rebuild.", metavar="ACTION")] = "where",
     as_json: JsonOption = False,
     folder: LedgerOption = None,
 ) -> int:
@@ -38,14 +38,16 @@ def ledger(
     problems = book.verify() if action == "verify" else ()
     if action == "rebuild":
         book.rebuild_index()
-    counts = {"own": book.own_documents(), "shipped": book.shipped_documents()}
+    counts, path = book.counts(), printable(str(book.path))
     if as_json:
         found = [msgspec.to_builtins(problem) for problem in problems]
-        emit({"format": "caveat-ledger/1", "path": str(book.path), "documents": counts, "problems": found})
+        emit({"format": "caveat-ledger/1", "path": path, "documents": msgspec.to_builtins(counts), "problems": found})
         return EXIT_NO if problems else EXIT_YES
-    show(cell(f"{book.path}"), cell(f"{counts['own']:,} documents of your own, {counts['shipped']:,} shipped"))
+    show(cell(path), cell(f"{plural(counts.own, 'document')} of your own, {counts.shipped:,} shipped"))
     for problem in problems:
-        show(cell(f"{problem.code}  {problem.path}  {problem.message}"))
+        show_lines([f"{problem.code}  {problem.path}: {problem.message}"])
+        if problem.next:
+            show_lines([f"next: {problem.next}"], indent=4, hang=6)
     if action == "verify":
         show(cell(plural(len(problems), "problem")))
     return EXIT_NO if problems else EXIT_YES

@@ -18,7 +18,9 @@ app = verb_app()
 
 @app.command()
 def show(
-    figure: Annotated[str, typer.Argument(help="Id of a figure or run (a prefix will do), or a subject.")],
+    figure: Annotated[
+        str, typer.Argument(help="Id of a figure or run (a prefix will do), or a subject.", metavar="FIGURE")
+    ],
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
@@ -38,7 +40,7 @@ def show(
         history = [{"id": run.id, "replaces": run.replaces} for run in versions]
         emit({**figure_json(found), "partners": [figure_json(p) for p in partners], "history": history})
         return EXIT_YES
-    console.show(*card(found, partners=partners, history=_history(versions, found.run)))
+    console.show(*card(found, partners=partners, history=_history(versions, found.run), width=console.width()))
     return EXIT_YES
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, emit, show, verb_app
+from caveat.cli.console import JsonOption, LedgerOption, emit, progress, show, steps, verb_app
 from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES
-from caveat.importers import verify_schedules
+from caveat.figures import Figure
+from caveat.importers import Schedule, verify_schedules
 from caveat.ledger import Ledger
-from caveat.publish import cell, plain_table
+from caveat.publish import cell, two_line_table
 
 app = verb_app()
 
 
 @app.command()
 def verify(
-    paths: Annotated[list[str], typer.Argument(help="Logs or trees; or figures whose verdict is on record.")],
+    paths: Annotated[
+        list[str], typer.Argument(help="Logs or trees; or figures whose check is on record.", metavar="PATH|FIGURE")
+    ],
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
@@ -33,23 +38,33 @@ def verify(
       caveat verify mlperf_log_detail.txt --json
       caveat verify 3f2a90c1
     """
-    files = [Path(text) for text in paths if Path(text).exists()]
-    states = [(v.subject, v.state, v.detail) for v in verify_schedules(files)] if files else []
     book = Ledger(ledger)
-    for text in (text for text in paths if not Path(text).exists()):
-        figure = book.figure(text)
-        checks = [check.sentence for check in figure.validity if check.aspect == "schedule"]
-        states.append((figure.run.subject, figure.conditions.text("schedule"), "; ".join(checks)))
+    recorded = [_on_record(book.figure(text)) for text in paths if not os.path.exists(text)]  # noqa: PTH110  (never raises)
+    files = [Path(text) for text in paths if os.path.exists(text)]  # noqa: PTH110
+    with progress() as bar:
+        found = [*(verify_schedules(files, progress=steps(bar)) if files else ()), *recorded]
     if as_json:
-        results = [{"subject": subject, "schedule": state, "detail": detail} for subject, state, detail in states]
+        results = [{"subject": one.subject, "schedule": one.state, "detail": one.detail} for one in found]
         emit({"format": "caveat-verify/1", "results": results})
     else:
-        table = plain_table(["schedule", "subject", "detail"])
-        for subject, state, detail in states:
-            table.add_row(state, cell(subject), cell(detail))
-        counts = Counter(state for _, state, _ in states)
-        show(table, cell(""), cell(", ".join(f"{state} {count}" for state, count in sorted(counts.items()))))
-    return _exit({state for _, state, _ in states})
+        _print(found)
+    return _exit({one.state for one in found})
+
+
+def _on_record(figure: Figure) -> Schedule:
+    """What an import with --verify found out about the run of a figure."""
+    said = [check.sentence for check in figure.validity if check.aspect == "schedule"]
+    return Schedule(figure.run.subject, figure.conditions.text("schedule"), "; ".join(said))
+
+
+def _print(found: Sequence[Schedule]) -> None:
+    if not found:
+        show(cell("no log of a run with scheduled arrivals was found; caveat import --dry-run says what is there"))
+        return
+    rows = [((one.state, one.detail), one.subject) for one in found]
+    counts = Counter(one.state for one in found)
+    show(two_line_table(["schedule", "detail"], rows), cell(""))
+    show(cell(", ".join(f"{count:,} {state}" for state, count in sorted(counts.items()))))
 
 
 def _exit(states: set[str]) -> int:

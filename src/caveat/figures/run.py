@@ -212,15 +212,17 @@ _head_decoder = msgspec.json.Decoder(_Head)
 _readers = {FORMAT: msgspec.json.Decoder(Run)}  # an old format keeps its line here, with a function that lifts it
 
 
-def load(document: bytes, *, path: str = "") -> Run:
+def load(document: bytes, *, path: str = "", again: bool = False) -> Run:
     """A Run from its JSON document. Raises DocumentError saying what was found and what was expected.
 
     Nothing is passed over in silence: an unknown field, a key that stands twice or a format of the future refuse.
+    `again` is for what was loaded before and written by us since: no key of it can stand twice.
     """
     where = f"{printable(path)}: " if path else ""
     try:
         reader = _reader_of(document)
-        _refuse_doubled_keys(document)
+        if not again:
+            _refuse_doubled_keys(document)
         return reader.decode(document)
     except DocumentError as error:
         raise DocumentError(f"{where}{error.message}", next=error.next) from error

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from caveat.measure.columns import Floats
 
-FEWEST_EFFECTIVE = 20.0  # fewer independent values than this make no interval
+FEWEST_EFFECTIVE = 40.0  # fewer independent values than this make no interval: their own number is not known
 MOST_BLOCKS = 256
 RESAMPLES = 1999
 

@@ -98,7 +98,7 @@ def quantile(
     if not math.isfinite(value):
         return TooFew("that many requests failed: it never came")
     low, high = min(ends[0], value), max(ends[1], value)
-    if not math.isfinite(high):  # the value stands, its upper end lies among the failures
+    if held.n_effective < FEWEST_EFFECTIVE or not math.isfinite(high):  # the upper end may lie among the failures
         return Estimate(value, held.n, held.n_effective)
     method = f"{_percent(confidence)}, order statistics; {_effective(held)}"
     return Estimate(value, held.n, held.n_effective, low, high, method)

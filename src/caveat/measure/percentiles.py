@@ -71,6 +71,8 @@ def order_interval(
     return float(ascending[low - 1]), float(ascending[high - 1])
 
 
-def median(values: Floats) -> float | None:
-    """The median by nearest rank; None of nothing. For tolerances, not for rows."""
-    return percentile(np.sort(values), 0.5) if len(values) else None
+def known_percentile(values: Floats, share: float) -> float | None:
+    """The percentile of the values that are finite, in any order; None of nothing. For tolerances, not for rows."""
+    known = values[np.isfinite(values)]
+    rank = nearest_rank(len(known), share)
+    return float(np.partition(known, rank)[rank]) if len(known) else None

@@ -1,0 +1,63 @@
+"""caveat loopback: an endpoint of our own, for calibration, demos and tests."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from caveat.cli.console import JsonOption, emit, verb_app
+from caveat.errors import EXIT_YES
+from caveat.loopback import Behaviour, behaviour_of, read_behaviour, run
+
+app = verb_app()
+
+
+@app.command()
+def loopback(
+    port: Annotated[int, typer.Option("--port", help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    exposed: Annotated[bool, typer.Option("--exposed", help="Allow an address that others can reach.")] = False,
+    ttft: Annotated[
+        str, typer.Option("--ttft", help="Seconds, or a law: lognormal(0.1, 0.5), exponential(0.1).")
+    ] = "0",
+    itl: Annotated[str, typer.Option("--itl", help="Seconds between tokens, or a law.")] = "0",
+    slots: Annotated[int, typer.Option("--slots", help="Requests served at once; 0 is no limit.", min=0)] = 0,
+    file: Annotated[Path | None, typer.Option("--behaviour", help="TOML file with all of it, faults included.")] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Serve an OpenAI-compatible endpoint that answers in known times and logs the truth about every request.
+
+    It ends with Ctrl-C. What it did: GET /loopback/log.
+
+    \b
+    Examples:
+      caveat loopback --port 8000 --ttft 0.1 --itl 0.02
+      caveat loopback --ttft 'lognormal(0.2, 0.6)' --slots 8
+      caveat loopback --behaviour faulty.toml --port 0 --json
+    """
+    behaviour = read_behaviour(file) if file is not None else _behaviour(ttft, itl, slots)
+
+    def ready(url: str, stop: Callable[[], None]) -> None:
+        if as_json:
+            emit({"format": "caveat-loopback/1", "url": url})
+        else:
+            print(f"serving {url}, Ctrl-C ends it")
+        sys.stdout.flush()
+
+    run(behaviour, host, port, exposed=exposed, ready=ready)
+    return EXIT_YES
+
+
+def _behaviour(ttft: str, itl: str, slots: int) -> Behaviour:
+    return behaviour_of({"ttft_s": _law(ttft), "itl_s": _law(itl), "slots": slots})
+
+
+def _law(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

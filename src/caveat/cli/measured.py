@@ -1,0 +1,93 @@
+"""A measured run on the screen: what matters first, with intervals, validity and what is absent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from caveat.caveats import sentences
+from caveat.cli.console import heading, show, show_lines
+from caveat.figures import SHOWN, Figure, Row, Run
+from caveat.publish import cell, plain_table
+from caveat.units import format_quantity
+
+# Shown in this order where the run has them; caveat show has all.
+FIRST = (
+    "caveat-request-rate",
+    "caveat-output-tokens-rate-usage",
+    "caveat-output-tokens-rate-client",
+    "caveat-goodput",
+    "caveat-goodput-share",
+    "caveat-error-rate",
+    "caveat-ttft.p50",
+    "caveat-ttft.p90",
+    "caveat-ttft.p99",
+    "caveat-tpot-usage.p50",
+    "caveat-tpot-usage.p90",
+    "caveat-tpot-usage.p99",
+    "caveat-latency.p50",
+    "caveat-latency.p90",
+    "caveat-latency.p99",
+    "caveat-send-lateness.p99",
+)
+_MARKS = {"pass": "ok", "fail": "NO", "unknown": "?", "not applicable": "-"}
+
+
+def print_measured(run: Run) -> None:
+    """One run."""
+    c = run.conditions
+    show(
+        cell(f"{run.id[:SHOWN]}  {c.text('model')}, {c.text('scenario')}, {c.text('arrivals')} ({c.text('loop')} loop)")
+    )
+    table = plain_table(["metric", "value", "interval", "n"], right=["value", "n"])
+    for key in FIRST:
+        row = run.row(key)
+        if row is not None:
+            table.add_row(key, cell(Figure(run, key).text), cell(_interval(row)), f"{row.n:,}" if row.n else "")
+    show(cell(""), table)
+    heading("validity")
+    validity = plain_table(["", "aspect", "what was found"])
+    for entry in run.validity:
+        validity.add_row(_MARKS[entry.outcome], cell(entry.aspect), cell(entry.sentence))
+    show(validity)
+    heading("notes")
+    show_lines(run.notes)
+    if run.primary is not None:
+        heading("caveats")
+        show_lines([f"{name}: {text}" for name, text in sentences(Figure(run, run.primary))])
+        show(cell(""), cell(f"all of it: caveat show {run.id[:SHOWN]}"))
+
+
+def _interval(row: Row) -> str:
+    if row.spread is None:
+        return ""
+    unit = row.definition.unit
+    return f"{format_quantity(row.spread.low, unit)} to {format_quantity(row.spread.high, unit)}"
+
+
+def print_sweep(runs: Sequence[Run]) -> None:
+    """One line a run, in the order of what was swept: what the server gave, against what each user saw."""
+    heads = ["id", "asked", "requests/s", "tokens/s", "TTFT p50", "TTFT p99", "TPOT p50", "goodput", "valid"]
+    table = plain_table(heads, right=heads[1:-1])
+    for run in sorted(runs, key=_asked):
+        keys = ("caveat-request-rate", "caveat-output-tokens-rate-usage", "caveat-ttft.p50", "caveat-ttft.p99")
+        cells = [_cell(run, key) for key in (*keys, "caveat-tpot-usage.p50", "caveat-goodput-share")]
+        outcome = run.outcome(run.primary or "")
+        table.add_row(run.id[:SHOWN], f"{_asked(run):g}", *map(cell, cells), outcome)
+    show(table)
+    show(
+        cell(""),
+        cell("asked: requests/s of an open loop, or requests in flight of a closed one; caveat show ID has it all"),
+    )
+
+
+def _asked(run: Run) -> float:
+    return run.conditions.number("target_qps") or run.conditions.number("concurrency") or 0.0
+
+
+def _cell(run: Run, key: str) -> str:
+    row = run.row(key)
+    return (
+        "-"
+        if row is None
+        else format_quantity(row.value, row.definition.unit).removesuffix(" requests/s").removesuffix(" tokens/s")
+    )

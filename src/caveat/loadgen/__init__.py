@@ -1,0 +1,41 @@
+"""loadgen: a Plan against a real endpoint, in wall-clock time; an experiment and the Run that comes of it."""
+
+from caveat.loadgen.body import Decoding
+from caveat.loadgen.client_calibration import ClientCalibration, calibration, measure_client
+from caveat.loadgen.clock import WallClock
+from caveat.loadgen.endpoint import Endpoint
+from caveat.loadgen.experiment import Notes, Watched, experiment
+from caveat.loadgen.failures import CLASSES
+from caveat.loadgen.generator import HttpTarget
+from caveat.loadgen.prompts import PromptSettings, fresh_salt
+from caveat.loadgen.record import read_folder, record
+from caveat.loadgen.selfcheck import ClientHealth, client_health
+from caveat.loadgen.served import served_model
+from caveat.loadgen.settings import Settings
+from caveat.loadgen.spec import Spec, decode_spec, encode_spec, read_spec
+
+__all__ = [
+    "CLASSES",
+    "ClientCalibration",
+    "ClientHealth",
+    "Decoding",
+    "Endpoint",
+    "HttpTarget",
+    "Notes",
+    "PromptSettings",
+    "Settings",
+    "Spec",
+    "WallClock",
+    "Watched",
+    "calibration",
+    "client_health",
+    "decode_spec",
+    "encode_spec",
+    "experiment",
+    "fresh_salt",
+    "measure_client",
+    "read_folder",
+    "read_spec",
+    "record",
+    "served_model",
+]

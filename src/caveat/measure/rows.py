@@ -1,0 +1,35 @@
+"""From estimates to rows of a Run: one metric, converted to its unit, or the reason why it is absent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from caveat.figures import Row, Spread
+from caveat.measure.intervals import Estimate, TooFew
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A metric that this run has no value for, and why."""
+
+    metric: str
+    reason: str
+
+
+Item: TypeAlias = Row | Absent
+
+
+def row_of(metric: str, found: Estimate | TooFew, *, per: float = 1.0, notes: tuple[str, ...] = ()) -> Row | Absent:
+    """The row of an estimate; `per` is how many of the estimate's units make one of the metric's."""
+    if isinstance(found, TooFew):
+        return Absent(metric, found.reason)
+    spread = None
+    if found.low is not None and found.high is not None:
+        spread = Spread(low=found.low / per, high=found.high / per, method=found.method)
+    return Row(metric=metric, value=found.value / per, n=found.n, spread=spread, notes=notes)
+
+
+def plain_row(metric: str, value: float, n: int, *, notes: tuple[str, ...] = ()) -> Row:
+    """A row without an interval, already in the metric's unit."""
+    return Row(metric=metric, value=value, n=n, notes=notes)
