@@ -1,9 +1,16 @@
 """A small ledger for the command line: one made-up submitter, every kind of run that a verb treats in its own way."""
 
+from typing import Any
+
 from caveat.figures import Check, Provenance, Row, Run, Source, Spread, conditions_of
 from tests.builders import published_run
 
-ACME = {"submitter": "Acme", "system": "Acme box (8x Chip-1)", "platform": "box-8", "accelerator": "Chip-1"}
+ACME: dict[str, Any] = {
+    "submitter": "Acme",
+    "system": "Acme box (8x Chip-1)",
+    "platform": "box-8",
+    "accelerator": "Chip-1",
+}
 SERVER = "v6.1/closed/Acme/box-8/llama2-70b-99.9/server/run_1"
 OFFLINE = "v6.1/closed/Acme/box-8/llama2-70b-99.9/offline/run_1"
 RIVAL = "v6.1/closed/Acme/rack-16/llama2-70b-99.9/server/run_1"
@@ -35,7 +42,7 @@ def acme_runs() -> dict[str, Run]:
     }
 
 
-_BURST = {"loop": "burst", "arrivals": "all at once", "ttft_limit_s": None, "tpot_limit_s": None}
+_BURST: dict[str, Any] = {"loop": "burst", "arrivals": "all at once", "ttft_limit_s": None, "tpot_limit_s": None}
 
 
 def own_run(**changes) -> Run:
@@ -102,7 +109,9 @@ HOSTILE_NAMES = (
 
 def hostile_run(name: str, scenario: str = "server") -> Run:
     """A published result whose every name says something hostile."""
-    names = dict.fromkeys(("submitter", "system", "platform", "accelerator", "engine", "dataset", "result_id"), name)
+    names: dict[str, Any] = dict.fromkeys(
+        ("submitter", "system", "platform", "accelerator", "engine", "dataset", "result_id"), name
+    )
     return published_run(
         50_000.0, scenario=scenario, subject=f"mlperf-inference/v6.1/closed/Evil/{scenario}/run_1", **names
     )

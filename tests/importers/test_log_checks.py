@@ -134,3 +134,10 @@ def test_accuracy_that_was_not_found_is_unknown():
     """Not a failure, and not a pass."""
     assert outcomes(accuracy=None)["accuracy"] == "unknown"
     assert outcomes(accuracy=AccuracyReport(path="", scores={"rouge1": 44.5}))["accuracy"] == "unknown"
+
+
+def test_more_kinds_of_errors_than_are_kept_concern_everything():
+    """Whatever the kept ones say, the others may say more."""
+    kept = tuple(LoggedError("error_runtime", f"no first token, {letter}", 1) for letter in "abcdefghijklmnopqrst")
+    assert checks(errors=kept[:-1], num_errors=19)["errors"].metrics != ()
+    assert checks(errors=kept, num_errors=30)["errors"].metrics == ()

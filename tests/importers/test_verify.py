@@ -3,6 +3,7 @@
 import pytest
 
 from caveat.figures import Check
+from caveat.importers import verify_runs
 from caveat.importers.mlperf.schedule_check import ScheduleClaim, ScheduleVerdict
 from caveat.importers.mlperf.verify import NO_LOG, verified, with_schedule
 from tests.builders import published_run
@@ -73,3 +74,23 @@ def test_progress_ends_with_everything_done():
     heard = []
     verified([published_run(subject="subject")], [CLAIM], progress=lambda *said: heard.append(said))
     assert heard[-1] == ("schedules", 1, 1)
+
+
+def test_a_kept_run_is_asked_again_from_its_conditions():
+    """The reference's RedHat vector: seed of the round, rate, rules, count and nanoseconds."""
+    told = {
+        "round": "v5.1",
+        "benchmark": "llama3.1-8b",
+        "target_qps": 39.5,
+        "min_duration_s": 600.0,
+        "min_queries": 100,
+        "dataset_samples": 13368,
+        "queries": 26736,
+        "schedule_ns": 674472826893,
+    }
+    kept = published_run(**told)
+    moved = published_run(**{**told, "schedule_ns": 674472826894, "submitter": "Dell"})
+    silent = published_run(**{**told, "schedule_ns": None, "submitter": "HPE"})
+    burst = published_run(**{**told, "scenario": "offline", "submitter": "Oracle"})
+    states = [schedule.state for schedule in verify_runs([kept, moved, silent, burst])]
+    assert states == ["reproduced", "differs", "not checkable", "not checkable"]

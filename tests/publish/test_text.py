@@ -32,7 +32,7 @@ def test_json_comes_back_and_can_be_looked_at(content):
 
 
 def test_json_escapes_what_terminals_obey_and_nothing_else():
-    """Letters of all scripts stay; controls, direction overrides and planes beyond the first are written as JSON does."""
+    """Letters of all scripts stay; controls and direction overrides are written as JSON does."""
     assert json_text(["µ 漢 ®", "\x1b\x9b\u202e\U000e0001"]) == (
         '[\n "µ 漢 ®",\n "\\u001b\\u009b\\u202e\\udb40\\udc01"\n]\n'
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from caveat.caveats.evidence import grouped
-from caveat.caveats.kinds import published
+from caveat.caveats.kinds import form, published
 from caveat.caveats.twins import counted_once
 from caveat.figures import Figure, Run
 
@@ -21,14 +21,20 @@ def published_once(runs: Sequence[Run]) -> list[Figure]:
 
 
 def of_like_hardware(runs: Sequence[Run]) -> list[list[Figure]]:
-    """Closed results of one round, benchmark and scenario on equally many accelerators of one kind, two or more."""
+    """Closed results of one round, benchmark and scenario on equally many accelerators of one form, two or more.
+
+    An SXM and a PCIe part of one family are two kinds; so are a run tuned for power and one tuned for speed.
+    """
     keys = ("round", "benchmark", "scenario", "accelerator", "accelerators")
     figures = [
         figure
         for figure in published_once(runs)
         if figure.conditions.get("division") == "closed" and _known(figure, keys)
     ]
-    groups = grouped(figures, lambda figure: (figure.metric.key, *_values(figure.run, keys)))
+    groups = grouped(
+        figures,
+        lambda f: (f.metric.key, form(f.conditions), f.conditions.get("power_run"), *_values(f.run, keys)),
+    )
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caveat.facts import benchmark_named, benchmarks_of_model, scenarios
+from caveat.facts import accelerator_form, benchmark_named, benchmarks_of_model, scenarios
 from caveat.figures import Conditions, Figure, Run, primary_figure
 from caveat.units import Unit
 
@@ -79,6 +79,14 @@ def published(run: Run) -> Figure | None:
     return figure if figure.row.value > 0 else None
 
 
+def form(conditions: Conditions) -> str:
+    """The accelerator in its form, `H100-SXM`: a family of several forms is several kinds of hardware."""
+    family = conditions.words("accelerator")
+    return (
+        accelerator_form(family, conditions.words("accelerator_stated")) if family else conditions.text("accelerator")
+    )
+
+
 def hardware(conditions: Conditions) -> str:
     """Accelerators for a table: `8 x MI355X`."""
-    return f"{conditions.text('accelerators')} x {conditions.text('accelerator')}"
+    return f"{conditions.text('accelerators')} x {form(conditions)}"

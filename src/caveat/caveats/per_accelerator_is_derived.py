@@ -8,14 +8,14 @@ from caveat.caveats.alike import published_once
 from caveat.caveats.caveat import Caveat
 from caveat.caveats.counts_are_claims import contested
 from caveat.caveats.evidence import Evidence, Table, grouped, quantile, rounds_of
-from caveat.caveats.kinds import is_rate
+from caveat.caveats.kinds import form, is_rate
 from caveat.facts import derived_basis
 from caveat.figures import Figure, Run
 from caveat.units import format_number
 
 SHOWN = 5  # rows from either end of the range
 
-_KEYS = ("round", "division", "submitter", "accelerator", "benchmark", "scenario")
+_KEYS = ("round", "division", "submitter", "benchmark", "scenario", "power_run")
 
 
 def _applies(figure: Figure) -> bool:
@@ -36,7 +36,7 @@ def _sentence(figure: Figure) -> str:
 
 def _evidence(runs: Sequence[Run]) -> Evidence:
     figures = [f for f in published_once(runs) if _divisible(f)]
-    groups = grouped(figures, lambda f: (f.metric.key, *(f.conditions.text(key) for key in _KEYS)))
+    groups = grouped(figures, lambda f: (f.metric.key, form(f.conditions), *(f.conditions.text(key) for key in _KEYS)))
     scaled = [(_smallest(g), _largest(g)) for g in groups.values() if _count(_smallest(g)) < _count(_largest(g))]
     scaled.sort(key=lambda pair: _kept(*pair))
     kept = [_kept(*pair) for pair in scaled]
@@ -85,8 +85,8 @@ def _kept(small: Figure, large: Figure) -> float:
 def _row(small: Figure, large: Figure) -> tuple[str, ...]:
     c = small.conditions
     counts = f"{_count(small):.0f} and {_count(large):.0f}"
-    keys = ("round", "submitter", "accelerator", "benchmark", "scenario")
-    return (*(c.text(key) for key in keys), counts, format_number(_kept(small, large)))
+    before, after = (c.text("round"), c.text("submitter")), (c.text("benchmark"), c.text("scenario"))
+    return (*before, form(c), *after, counts, format_number(_kept(small, large)))
 
 
 CAVEAT = Caveat(

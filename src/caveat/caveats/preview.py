@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from caveat.caveats.alike import published_once
 from caveat.caveats.caveat import Caveat
 from caveat.caveats.evidence import Evidence, Table, grouped, percent, rounds_of
-from caveat.caveats.kinds import hardware, is_performance
+from caveat.caveats.kinds import form, hardware, is_performance
 from caveat.facts import round_index
 from caveat.figures import Figure, Run
 from caveat.units import format_number
@@ -77,8 +77,8 @@ def _round(figure: Figure) -> int | None:
 
 
 def _contest(figure: Figure) -> tuple[object, ...]:
-    keys = ("division", "submitter", "accelerator", "accelerators", "benchmark", "scenario")
-    return (figure.metric.key, *(figure.conditions.get(key) for key in keys))
+    keys = ("division", "submitter", "accelerators", "benchmark", "scenario")
+    return (figure.metric.key, form(figure.conditions), *(figure.conditions.get(key) for key in keys))
 
 
 def _ratio(preview: Figure, available: Figure) -> float:

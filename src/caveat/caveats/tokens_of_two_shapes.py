@@ -9,18 +9,28 @@ from caveat.caveats.caveat import Caveat
 from caveat.caveats.evidence import Evidence, Table, grouped, quantile, rounds_of
 from caveat.caveats.kinds import hardware, is_offline, is_token_rate
 from caveat.facts import benchmark_named
-from caveat.figures import Figure, Run
+from caveat.figures import Conditions, Figure, Run
 from caveat.units import format_number
 
 SHOWN = 8  # systems in the table: those in which the rates differ most
 
 
 def _sentence(figure: Figure) -> str:
-    benchmark = figure.conditions.words("benchmark") or "a workload whose lengths are undisclosed"
+    benchmark = figure.conditions.words("benchmark")
+    work, other = (benchmark, "benchmark") if benchmark else (_shape(figure.conditions), "shape")
     return (
-        f"These are output tokens of {benchmark}; a token of another benchmark or model stands for other work, "
+        f"These are output tokens of {work}; a token of another {other} or model stands for other work, "
         "so the two rates cannot be set side by side, added or averaged."
     )
+
+
+def _shape(conditions: Conditions) -> str:
+    """The work by its mean lengths, where it is no published benchmark."""
+    means = [(kind, conditions.numbers(f"{kind}_tokens").get("mean")) for kind in ("input", "output")]
+    known = [f"{format_number(mean)} {kind}" for kind, mean in means if mean is not None]
+    if not known:
+        return "a workload whose lengths are undisclosed"
+    return f"requests of {' and '.join(known)} tokens on average"
 
 
 def _evidence(runs: Sequence[Run]) -> Evidence:

@@ -24,6 +24,7 @@ from caveat.publish import (
 
 app = verb_app()
 SHOWN_CAVEATS = 6
+SLACK = ("output_tokens.mean", "accuracy_tokens_per_sample")
 
 
 @app.command()
@@ -65,13 +66,19 @@ def _print(found: Sequence[Figure], shown: Sequence[str], limit: int) -> None:
     show(figures_table(found[:limit], shown, width=width()))
     rest = f", {len(found) - limit:,} of them not shown (--limit)" if len(found) > limit else ""
     show(cell(""), cell(f"{plural(len(found), 'figure')}{rest}"))
-    spreads = filter(None, (spread_line(found, key) for key in shown))
+    keys = dict.fromkeys((*shown, *(SLACK if _one_benchmark(found) else ())))
+    spreads = filter(None, (spread_line(found, key) for key in keys))
     lines = [f"spread   {line}" for line in spreads]
     if common := common_conditions(found, shown):
         lines.append(f"all      {common}")
     said = caveat_lines(found)
     more = f", and {len(said) - SHOWN_CAVEATS} more" if len(said) > SHOWN_CAVEATS else ""
     show_lines([*lines, f"caveats  {', '.join(said[:SHOWN_CAVEATS])}{more}"], indent=0, hang=9)
+
+
+def _one_benchmark(figures: Sequence[Figure]) -> bool:
+    """Only within one benchmark is a spread of lengths shape slack."""
+    return len({figure.conditions.words("benchmark") for figure in figures}) == 1
 
 
 def _columns(text: str | None) -> tuple[str, ...]:

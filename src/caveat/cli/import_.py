@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from caveat.cli.console import JsonOption, LedgerOption, emit, plural, progress, show, show_lines, steps, verb_app
-from caveat.errors import EXIT_INPUT, EXIT_NO, EXIT_YES
+from caveat.errors import EXIT_INPUT, EXIT_NO, EXIT_YES, Problem
 from caveat.importers import Imported, read
 from caveat.ledger import Added, Ledger
 from caveat.publish import cell
@@ -49,6 +49,7 @@ def import_(
     with progress() as bar:
         imported = read(paths, as_format=as_format, verify=verify, progress=steps(bar))
         added = Ledger(ledger).add(imported.runs, dry_run=dry_run)
+    imported = _with_refused(imported, added)
     if as_json:
         emit(_json(imported, added, dry_run=dry_run))
     else:
@@ -56,6 +57,20 @@ def import_(
     if not imported.runs:
         return EXIT_INPUT
     return EXIT_NO if imported.problems else EXIT_YES
+
+
+def _with_refused(imported: Imported, added: Added) -> Imported:
+    """Runs that the ledger did not take are problems like any other; the rest is in it."""
+    refused = [
+        Problem(
+            code="subject-taken",
+            path=subject,
+            message=f"the ledger holds another kind of run of this subject: {reason}",
+            next="give the run a subject of its own",
+        )
+        for subject, reason in added.refused.items()
+    ]
+    return msgspec.structs.replace(imported, problems=(*imported.problems, *refused))
 
 
 def _json(imported: Imported, added: Added, *, dry_run: bool) -> dict[str, Any]:

@@ -12,8 +12,7 @@ import typer
 
 from caveat.cli.console import JsonOption, LedgerOption, emit, progress, show, steps, verb_app
 from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES
-from caveat.figures import Figure
-from caveat.importers import Schedule, verify_schedules
+from caveat.importers import Schedule, verify_runs, verify_schedules
 from caveat.ledger import Ledger
 from caveat.publish import cell, two_line_table
 
@@ -22,9 +21,7 @@ app = verb_app()
 
 @app.command()
 def verify(
-    paths: Annotated[
-        list[str], typer.Argument(help="Logs or trees; or figures whose check is on record.", metavar="PATH|FIGURE")
-    ],
+    paths: Annotated[list[str], typer.Argument(help="Logs or trees; or figures of the ledger.", metavar="PATH|FIGURE")],
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
@@ -39,10 +36,10 @@ def verify(
       caveat verify 3f2a90c1
     """
     book = Ledger(ledger)
-    recorded = [_on_record(book.figure(text)) for text in paths if not os.path.exists(text)]  # noqa: PTH110  (never raises)
+    kept = [book.figure(text).run for text in paths if not os.path.exists(text)]  # noqa: PTH110  (never raises)
     files = [Path(text) for text in paths if os.path.exists(text)]  # noqa: PTH110
     with progress() as bar:
-        found = [*(verify_schedules(files, progress=steps(bar)) if files else ()), *recorded]
+        found = [*(verify_schedules(files, progress=steps(bar)) if files else ()), *verify_runs(kept)]
     if as_json:
         results = [{"subject": one.subject, "schedule": one.state, "detail": one.detail} for one in found]
         emit({"format": "caveat-verify/1", "results": results})
@@ -51,19 +48,13 @@ def verify(
     return _exit({one.state for one in found})
 
 
-def _on_record(figure: Figure) -> Schedule:
-    """What an import with --verify found out about the run of a figure."""
-    said = [check.sentence for check in figure.validity if check.aspect == "schedule"]
-    return Schedule(figure.run.subject, figure.conditions.text("schedule"), "; ".join(said))
-
-
 def _print(found: Sequence[Schedule]) -> None:
     if not found:
         show(cell("no log of a run with scheduled arrivals was found; caveat import --dry-run says what is there"))
         return
-    rows = [((one.state, one.detail), one.subject) for one in found]
+    rows = [((one.state, one.subject), one.detail) for one in found]
     counts = Counter(one.state for one in found)
-    show(two_line_table(["schedule", "detail"], rows), cell(""))
+    show(two_line_table(["schedule", "subject"], rows), cell(""))
     show(cell(", ".join(f"{count:,} {state}" for state, count in sorted(counts.items()))))
 
 

@@ -25,7 +25,7 @@ def verdicts_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """One verdict, without the `format` key, with the ids of both figures, and below both figures with their conditions."""
+    """One verdict without the `format` key: the ids of both figures, and below both with their conditions."""
     return {
         "left": verdict.left.id,
         "right": verdict.right.id,

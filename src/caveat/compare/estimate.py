@@ -18,7 +18,9 @@ Limits, which the sentences of an estimate repeat
     The share was measured on published systems, each tuned by a team that chose its own rate; it says nothing of a
     system that is not tuned, nor of other lengths, arrivals or limits. Systems of one vendor's stack resemble each
     other more than strangers do, so that leaving out one system flatters. Misses of one pair are judged with
-    intervals of others that saw it. Coverage holds over like systems on average, not for each kind of them.
+    intervals of others that saw it. Coverage holds over like systems on average, not for each kind of them,
+    and for the rounds at hand: stacks change, and an interval made from earlier rounds holds fewer pairs of later
+    ones. How many is counted anew for each estimate.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ from caveat.compare.intervals import (
     interval,
     like_pairs,
     misses_of,
+    misses_of_later,
     share_inside,
     weight,
     widening_of,
@@ -49,7 +52,7 @@ from caveat.compare.intervals import (
 from caveat.compare.pair import Pair
 from caveat.compare.pairs import benchmark_base
 from caveat.errors import CannotSayError, UsageError
-from caveat.facts import accelerator_family, accelerators_of
+from caveat.facts import accelerator_family, accelerators_of, round_index
 from caveat.figures import Run
 from caveat.units import format_number
 
@@ -132,7 +135,10 @@ def estimate(source: Discount | Iterable[Run], features: Mapping[str, str | floa
         held_out=held_out,
         like=tuple(one.pair for one in sorted(like, key=lambda one: (-weight(point, one.point), one.pair.order))),
         features=asked,
-        assumptions=_assumptions(features, asked, like, held_out),
+        assumptions=(
+            *_assumptions(features, asked, like, held_out),
+            _over_time(misses_of_later(point, like, known), widening),
+        ),
         from_scenario=found.from_scenario,
         to_scenario=found.to_scenario,
     )
@@ -207,7 +213,13 @@ def _of_benchmark(pairs: Sequence[Pair], asked: Mapping[str, str | float]) -> li
 def _known(pair: Pair, count: float) -> Known:
     c = pair.conditions
     system = (c.words("submitter") or "", c.words("platform") or c.words("system") or "")
-    return Known(pair=pair, point=_point(c.known, count), log_ratio=math.log(pair.ratio), system=system)
+    return Known(
+        pair=pair,
+        point=_point(c.known, count),
+        log_ratio=math.log(pair.ratio),
+        system=system,
+        round=round_index(c.words("round") or ""),
+    )
 
 
 def _held_out(point: Point, known: Sequence[Known]) -> HeldOut:
@@ -269,3 +281,14 @@ def _assumptions(
             "the system may serve more than the interval says"
         )
     return tuple(sentences)
+
+
+def _over_time(later: Sequence[Miss], widening: float) -> str:
+    """How an interval made from earlier rounds fared in the rounds after them, where enough pairs tell."""
+    if len(later) < FEWEST_LIKE:
+        return "how such an interval fares in a later round is not known: too few like pairs have earlier ones"
+    inside = sum(miss.distance <= widening for miss in later) / len(later)
+    return (
+        f"the system is of these rounds: of {len(later)} like pairs {inside:.0%} fell inside the interval that earlier "
+        "rounds alone would have given, moved out as far"
+    )

@@ -30,12 +30,13 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair as the estimate sees it: its place, the logarithm of its ratio, and the system it belongs to."""
+    """A pair as the estimate sees it: its place, the logarithm of its ratio, its system; `round` is a place in time."""
 
     pair: Pair
     point: Point
     log_ratio: float
     system: tuple[str, ...]
+    round: int | None = None
 
     def held_with(self, held_out: HeldOut) -> tuple[str, ...]:
         """The name of all that is left out together with this pair."""
@@ -88,12 +89,33 @@ def misses_of(asked: Point, like: Sequence[Known], known: Sequence[Known], held_
     misses = []
     for one in like:
         held = one.held_with(held_out)
-        point = Point(count=one.point.count, words={k: w for k, w in one.point.words.items() if k in asked.words})
-        others = like_pairs(point, (other for other in known if other.held_with(held_out) != held))
-        if len(others) >= FEWEST_LEFT:
-            low, high = interval(point, others)
-            misses.append(Miss(held, max(low - one.log_ratio, one.log_ratio - high)))
+        miss = _miss(asked, one, held, (other for other in known if other.held_with(held_out) != held))
+        if miss is not None:
+            misses.append(miss)
     return misses
+
+
+def misses_of_later(asked: Point, like: Sequence[Known], known: Sequence[Known]) -> list[Miss]:
+    """Each like pair against the interval from other systems' pairs of earlier rounds, all that was known then."""
+    misses = []
+    for one in like:
+        earlier = (other for other in known if _is_earlier(other, one) and other.system != one.system)
+        misses.append(_miss(asked, one, one.system, earlier))
+    return [miss for miss in misses if miss is not None]
+
+
+def _is_earlier(other: Known, one: Known) -> bool:
+    return other.round is not None and one.round is not None and other.round < one.round
+
+
+def _miss(asked: Point, one: Known, held: tuple[str, ...], known: Iterable[Known]) -> Miss | None:
+    """A pair against the interval from others, seen through the features that were asked for; None with too few."""
+    point = Point(count=one.point.count, words={k: w for k, w in one.point.words.items() if k in asked.words})
+    others = like_pairs(point, known)
+    if len(others) < FEWEST_LEFT:
+        return None
+    low, high = interval(point, others)
+    return Miss(held, max(low - one.log_ratio, one.log_ratio - high))
 
 
 def share_inside(misses: Sequence[Miss]) -> float:

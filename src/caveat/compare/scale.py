@@ -7,7 +7,7 @@ import math
 import msgspec
 
 from caveat.compare.reading import is_mlperf, plain, shown
-from caveat.facts import derived_basis
+from caveat.facts import accelerator_form, derived_basis
 from caveat.figures import Figure
 from caveat.units import unit_words
 
@@ -69,10 +69,17 @@ def count_conflict(figure: Figure) -> str | None:
 
 
 def size_text(figure: Figure) -> str:
-    """Count, chip and nodes: `8 x MI355X, nodes 1`; a contested count with all its claims."""
+    """Count, chip in its form and nodes: `8 x H100-SXM, nodes 1`; a contested count with all its claims."""
     conflict = count_conflict(figure)
     count = f"contested ({conflict})" if conflict else shown(figure, "accelerators")
-    return f"{count} x {shown(figure, 'accelerator')}, nodes {shown(figure, 'nodes')}"
+    return f"{count} x {_chip(figure)}, nodes {shown(figure, 'nodes')}"
+
+
+def _chip(figure: Figure) -> str:
+    family = figure.conditions.words("accelerator")
+    if family is None:
+        return shown(figure, "accelerator")
+    return plain(accelerator_form(family, figure.conditions.words("accelerator_stated")))
 
 
 def basis(left: Figure, right: Figure) -> str:

@@ -18,6 +18,7 @@ __all__ = [
     "AS_OF",
     "Accelerator",
     "accelerator_family",
+    "accelerator_form",
     "accelerator_in",
     "accelerator_named",
     "accelerators_of",
@@ -68,6 +69,7 @@ _FORM_WORDS = {
     "RTX-PRO-6000-Server": "SERVER",
 }
 _NVL_EXISTS = ("H100", "H200")
+_SOLD_IN_FORMS = frozenset((*_NVL_EXISTS, *(one.family for one in ACCELERATORS if one.id in _FORM_WORDS)))
 
 
 def accelerator_named(name: str) -> Accelerator | None:
@@ -92,3 +94,17 @@ def accelerator_in(text: str) -> Accelerator | None:
         return None
     fits = [one for one in accelerators_of(family) if _FORM_WORDS.get(one.id, "") in words]
     return fits[0] if len(fits) == 1 else None
+
+
+def accelerator_form(family: str, stated: str | None) -> str:
+    """The part in its form, where one family is sold in several: `H100-SXM`, `H100-NVL`, not `H100`.
+
+    The family itself where it has one form or nothing was stated; the text as stated where it fits no form.
+    """
+    if stated is None or family not in _SOLD_IN_FORMS:
+        return family
+    words = plain_text(stated)
+    if family in _NVL_EXISTS and "NVL" in words.upper():
+        return f"{family}-NVL"
+    one = accelerator_in(stated)
+    return one.id if one else " ".join(words.split())

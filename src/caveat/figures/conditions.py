@@ -43,6 +43,7 @@ TABLE: tuple[Condition, ...] = (
     Condition("output_tokens_cap", "workload", "count", "output length at which generation is cut", "{token}"),
     Condition("prefix_reuse", "workload", "text", "how much of the input is shared between requests"),
     Condition("prefix_reuse_share", "workload", "number", "share of input tokens in blocks that an earlier prompt had"),
+    Condition("salted", "workload", "flag", "prompts share no beginning with those of any other run"),
     Condition("sessions", "workload", "text", "whether requests follow each other in conversations"),
     Condition("modality", "workload", "text", "text, image+text or speech"),
     Condition("decoding", "workload", "text", "greedy, beams, or sampling parameters"),
@@ -77,6 +78,10 @@ TABLE: tuple[Condition, ...] = (
     Condition("headroom_tpot", "load", "number", "p99 TPOT / its limit: near 1 is at the limit, small is far below"),
     Condition("headroom_latency", "load", "number", "p99 latency / its limit: near 1 is at the limit"),
     Condition("coalesced", "load", "flag", "overdue queries were handed over together (latencies unchanged)"),
+    Condition("whole_sets", "load", "flag", "queries go through the whole sample set, again and again"),
+    Condition(
+        "schedule_ns", "load", "count", "sum of all drawn gaps as the log states it, one past the last query", "ns"
+    ),
     Condition(
         "schedule",
         "load",
@@ -85,6 +90,7 @@ TABLE: tuple[Condition, ...] = (
         "",
         ("reproduced", "differs", "not checked", "not checkable"),
     ),
+    Condition("plan", "load", "text", "hash of every planned request: equal plans have equal hashes"),
     # model
     Condition("model", "model", "text", "model that was served, by its common name"),
     Condition("parameters_b", "model", "number", "parameters, in billions"),
@@ -128,6 +134,8 @@ TABLE: tuple[Condition, ...] = (
     Condition("suite", "protocol", "text", "benchmark suite or tool family"),
     Condition("harness", "protocol", "text", "program that made the load and took the times"),
     Condition("harness_version", "protocol", "text", "version of that program"),
+    Condition("api", "protocol", "text", "how requests were spoken: the dialect, and whether answers were streamed"),
+    Condition("client", "protocol", "text", "machine and processes that made the load"),
     Condition("round", "protocol", "text", "round of the suite; rules and limits change between rounds"),
     Condition(
         "division",

@@ -29,6 +29,7 @@ ASPECTS: dict[str, str] = {
     "accuracy": "the accuracy run reached the target",
     "length match": "the achieved lengths are those that were asked for",
     "arrivals": "requests were sent when the plan wanted them",
+    "completion": "the plan was carried out to its end",
     "steady state": "a stretch without trend was found after the warm-up",
     "client health": "the load generator was not the bottleneck",
     "cache state": "no request was answered from a warm cache that the conditions do not mention",

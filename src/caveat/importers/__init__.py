@@ -12,7 +12,7 @@ from caveat.errors import DocumentError, Problem
 from caveat.figures import Run, merge_all
 from caveat.importers.formats import FORMATS, Format, Progress, format_named, format_of
 from caveat.importers.imported import Imported, together
-from caveat.importers.mlperf import schedule_claims, verified
+from caveat.importers.mlperf import NO_LOG, ScheduleVerdict, check_schedules, claim_of, schedule_claims, verified
 from caveat.importers.mlperf.problems import CODES as PROBLEM_CODES
 from caveat.importers.mlperf.problems import problem
 
@@ -27,6 +27,7 @@ __all__ = [
     "format_of",
     "read",
     "together",
+    "verify_runs",
     "verify_schedules",
 ]
 
@@ -77,6 +78,19 @@ def verify_schedules(paths: Sequence[Path], *, progress: Progress | None = None)
     return tuple(schedules)
 
 
+def verify_runs(runs: Sequence[Run]) -> tuple[Schedule, ...]:
+    """The schedules of runs that are kept, played again from their conditions, in the order given."""
+    claims = {run.subject: claim for run in runs if (claim := claim_of(run)) is not None}
+    verdicts = check_schedules([claim for claim in claims.values() if claim.generated_duration_ns is not None])
+    return tuple(_schedule(run, run.subject in claims, verdicts.get(run.subject)) for run in runs)
+
+
+def _schedule(run: Run, arrives: bool, verdict: ScheduleVerdict | None) -> Schedule:
+    if verdict is not None:
+        return Schedule(run.subject, verdict.state, verdict.detail)
+    return Schedule(run.subject, "not checkable", NO_LOG if arrives else "only open-loop runs have an arrival schedule")
+
+
 def _read_path(path: Path, chosen: Format | None, progress: Progress | None) -> Iterator[Imported]:
     if not os.path.lexists(path):
         yield Imported(problems=(problem("path-missing", str(path), next="check the spelling of the path"),))
@@ -125,11 +139,26 @@ def _merged(runs: Iterable[Run]) -> tuple[tuple[Run, ...], tuple[Problem, ...]]:
     for subject in sorted(by_subject):
         same = by_subject[subject]
         try:
-            merged.append(merge_all(same) if len(same) > 1 else same[0])
+            run = merge_all(same) if len(same) > 1 else same[0]
         except DocumentError as error:
-            merged.append(same[0])
-            problems.append(problem("subject-differs", same[0].provenance.sources[0].path, detail=error.message))
+            run = same[0]
+            problems.append(problem("subject-differs", _path_of(run), detail=error.message))
+        merged.append(run)
+        problems += _disagreements(run, same)
     return tuple(merged), tuple(problems)
+
+
+def _disagreements(run: Run, parts: Sequence[Run]) -> Iterator[Problem]:
+    """The values on which files that were read together differ; what one file says of itself is no news."""
+    known = {entry for part in parts for entry in part.validity}
+    for entry in run.validity:
+        if entry.aspect == "sources agree" and entry.outcome != "pass" and entry not in known:
+            yield problem("sources-differ", _path_of(run), detail=run.subject, found=entry.sentence)
+
+
+def _path_of(run: Run) -> str:
+    """The file that a problem with a run names; a run of one's own may have none."""
+    return run.provenance.sources[0].path if run.provenance.sources else run.subject
 
 
 def _unknown(path: Path) -> Problem:

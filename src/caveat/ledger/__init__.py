@@ -4,6 +4,7 @@ from caveat.ledger.adding import Added
 from caveat.ledger.ledger import ENVIRONMENT, Ledger, default_path
 from caveat.ledger.query import ABSENT, KEYS, Where, column_of, parse_where
 from caveat.ledger.shipped import SHIPPED, shipped_bytes, shipped_file
+from caveat.ledger.view import Counts
 
 __all__ = [
     "ABSENT",
@@ -11,6 +12,7 @@ __all__ = [
     "KEYS",
     "SHIPPED",
     "Added",
+    "Counts",
     "Ledger",
     "Where",
     "column_of",

@@ -17,7 +17,7 @@ from caveat.ledger.query import Where
 from caveat.ledger.shipped import shipped_file
 from caveat.ledger.store import Progress, locked, remove_left_behind, scan, write_runs
 from caveat.ledger.verify import verify
-from caveat.ledger.view import View
+from caveat.ledger.view import Counts, View
 
 ENVIRONMENT = "CAVEAT_LEDGER"
 SHORTEST_PREFIX = 4
@@ -114,8 +114,9 @@ class Ledger:
     def add(self, runs: Iterable[Run], *, dry_run: bool = False, progress: Progress | None = None) -> Added:
         """Write what is new. A run of a subject that is there is merged with its head and replaces it.
 
-        `progress` is called with (written, to write). All or nothing is planned before anything is written:
-        DocumentError where runs of one subject cannot be merged. Two writers wait for each other.
+        `progress` is called with (written, to write). Everything is planned before anything is written: DocumentError
+        where runs handed in under one subject cannot be merged with each other; one that cannot be merged with the
+        head that is there stands in `refused`. Two writers wait for each other.
         """
         merged = one_each(runs)
         if dry_run or not merged:
@@ -129,6 +130,10 @@ class Ledger:
     def verify(self) -> tuple[Problem, ...]:
         """What is wrong with the ledger: see `caveat.ledger.verify` for the codes. Paths are inside the ledger."""
         return self._ask(lambda view: verify(self.path, scan(self.path), view))
+
+    def counts(self) -> Counts:
+        """How many documents the ledger's folder holds, and how many the shipped set."""
+        return self._ask(lambda view: view.counts())
 
     def rebuild_index(self) -> None:
         """Make the index anew from the documents."""
@@ -167,7 +172,7 @@ class Ledger:
         missing = [id for id in dict.fromkeys(ids) if id not in self._runs]
         if missing:
             for id, document in view.documents(missing).items():
-                self._runs[id] = load(document, path=id)
+                self._runs[id] = load(document, path=id, again=True)
         return {id: self._runs[id] for id in ids}
 
     def _ask(self, question: Callable[[View], T]) -> T:

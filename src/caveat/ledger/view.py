@@ -51,6 +51,13 @@ class Known(msgspec.Struct, frozen=True):
     ids: frozenset[str]
 
 
+class Counts(msgspec.Struct, frozen=True):
+    """How many documents there are: of the ledger's own that can be read, and in the shipped set."""
+
+    own: int
+    shipped: int
+
+
 class View:
     """Questions about documents. Raises duckdb.Error where a file of the index cannot be read."""
 
@@ -78,7 +85,7 @@ class View:
             self._connection.unregister("rows")
 
     def _ask(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._connection.cursor().execute(sql, list(parameters)).fetchall()
+        return self._connection.cursor().execute(sql, [_bindable(value) for value in parameters]).fetchall()
 
     def figures(self, where: Sequence[Where], *, primary_only: bool) -> list[tuple[str, str]]:
         """(run id, metric key) of the heads' figures that satisfy all filters, in the order of the ledger."""
@@ -134,6 +141,10 @@ class View:
         """All documents of the ledger's own index, by id."""
         return dict(self._ask("SELECT id, document FROM own"))
 
+    def counts(self) -> Counts:
+        """How many documents there are."""
+        return Counts(*self._ask("SELECT (SELECT count(*) FROM own), (SELECT count(*) FROM shipped)")[0])
+
     def forks(self) -> list[tuple[str, list[str]]]:
         """(subject, ids of its heads, the one shown first) where there are several."""
         return self._ask(
@@ -153,6 +164,11 @@ class View:
             "SELECT subject, list(id ORDER BY id) FROM documents WHERE subject NOT IN (SELECT subject FROM heads) "
             "GROUP BY subject ORDER BY subject"
         )
+
+
+def _bindable(value: object) -> object:
+    """DuckDB takes what UTF-8 can write. No document holds another text: asking for its visible form loses nothing."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
 def _all(where: Sequence[Where]) -> tuple[str, list[object]]:

@@ -4,6 +4,7 @@ from caveat.publish.ask import Question, Questions, ask_claim, ask_figure, partn
 from caveat.publish.card import card
 from caveat.publish.cite import FORMS as CITATION_FORMS
 from caveat.publish.cite import Citation, cite, written
+from caveat.publish.claim import parse_claim
 from caveat.publish.columns import checked_columns, chips
 from caveat.publish.export import FORMS as EXPORT_FORMS
 from caveat.publish.export import export
@@ -18,7 +19,7 @@ from caveat.publish.tables import (
     spread_line,
     two_line_table,
 )
-from caveat.publish.text import cut, markdown, printable
+from caveat.publish.text import cut, json_text, latex, markdown, printable, wrapped
 
 __all__ = [
     "CITATION_FORMS",
@@ -40,11 +41,15 @@ __all__ = [
     "export",
     "figure_json",
     "figures_table",
+    "json_text",
+    "latex",
     "markdown",
+    "parse_claim",
     "partners_of",
     "plain_table",
     "printable",
     "spread_line",
     "two_line_table",
+    "wrapped",
     "written",
 ]

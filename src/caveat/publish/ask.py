@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
-from caveat.errors import UsageError
 from caveat.figures import Conditions, Figure
-from caveat.units import Unit
+from caveat.publish.claim import parse_claim
 
 FORMAT = "caveat-questions/1"
+PUBLISHED_SCENARIOS = ("offline", "server", "interactive")  # those that a system is usually filed under together
 NEAR = 0.005  # relative: a quoted value this close to a published one is probably that one
 
 
@@ -123,7 +122,7 @@ def ask_figure(figure: Figure, others: Sequence[Figure]) -> Questions:
     """Questions about a figure of the ledger; `others` are the heads among which its partners are looked for."""
     questions = [_question(figure.conditions, row) for row in TABLE]
     partners = partners_of(figure, others)
-    if not partners:
+    if not partners and figure.conditions.words("scenario") in PUBLISHED_SCENARIOS:
         questions.insert(1, _partner_question(figure))
     return Questions(
         about=str(figure),
@@ -153,27 +152,6 @@ def partners_of(figure: Figure, others: Sequence[Figure]) -> tuple[Figure, ...]:
         for f in others
         if f.run.subject.rsplit("/", 2)[0] == mine and f.run.subject != figure.run.subject and f.is_primary
     )
-
-
-def parse_claim(value: str) -> tuple[float, str]:
-    """`106,517 tokens/s` as (106517.0, '{token}/s'). UsageError where no number can be read."""
-    found = re.fullmatch(r"\s*([0-9][0-9,_' ]*(?:\.[0-9]+)?)\s*([kKmM]?)\s*(\S.*)?", value)
-    if not found:
-        raise UsageError(f"--value: found {value!r}, expected a number with its unit", next="--value '106517 tokens/s'")
-    scale = {"": 1.0, "k": 1e3, "m": 1e6}[found[2].lower()]
-    words = (found[3] or "").strip().lower()
-    unit = next((u for w, u in _UNIT_WORDS if words.startswith(w)), "")
-    return float(re.sub(r"[,_' ]", "", found[1])) * scale, unit
-
-
-_UNIT_WORDS: tuple[tuple[str, str], ...] = (
-    ("tok", Unit.TOKENS_PER_SECOND),
-    ("tps", Unit.TOKENS_PER_SECOND),
-    ("sample", Unit.SAMPLES_PER_SECOND),
-    ("quer", Unit.SAMPLES_PER_SECOND),
-    ("qps", Unit.SAMPLES_PER_SECOND),
-    ("req", Unit.REQUESTS_PER_SECOND),
-)
 
 
 def _may_be(figure: Figure, number: float, unit: str, system: str, model: str) -> bool:

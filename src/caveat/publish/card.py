@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from caveat.caveats import sentences
 from caveat.figures import ASPECTS, GROUPS, TABLE, Figure
-from caveat.publish.tables import cell, plain_table
-from caveat.publish.text import printable
+from caveat.publish.carried import carried
+from caveat.publish.tables import cell, plain_table, two_line_table
+from caveat.publish.text import printable, wrapped
+from caveat.units import format_quantity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -16,17 +17,19 @@ if TYPE_CHECKING:
 _MARKS = {"pass": "ok", "fail": "NO", "unknown": "?", "not applicable": "-"}
 
 
-def card(figure: Figure, *, partners: Sequence[Figure] = (), history: Sequence[str] = ()) -> list[RenderableType]:
-    """The parts of the screen, from the top."""
+def card(
+    figure: Figure, *, partners: Sequence[Figure] = (), history: Sequence[str] = (), width: int = 100
+) -> list[RenderableType]:
+    """The parts of a screen of that width, from the top."""
     return [
-        *_head(figure),
+        *_head(figure, width),
         *_validity(figure),
         *(part for group in GROUPS for part in _group(figure, group)),
-        *_undisclosed(figure),
+        *_undisclosed(figure, width),
         *_other_rows(figure),
-        *_partners(partners),
+        *_partners(partners, width),
         *_provenance(figure, history),
-        *_caveats(figure),
+        *_caveats(figure, width),
     ]
 
 
@@ -36,19 +39,35 @@ def _title(text: str) -> RenderableType:
     return Text(f"\n{text}", style="bold")
 
 
-def _head(figure: Figure) -> list[RenderableType]:
+def _paragraphs(texts: Iterable[str], width: int) -> list[RenderableType]:
+    from rich.text import Text
+
+    return [Text(wrapped(text, width)) for text in texts]
+
+
+def _head(figure: Figure, width: int) -> list[RenderableType]:
     from rich.text import Text
 
     known, applicable = figure.conditions.disclosed()
     head = Text(printable(figure.text), style="bold")
     head.append(f"   {figure.metric.key}", style="not bold")
-    return [
-        head,
-        cell(figure.summary()),
-        cell(f"{figure.metric.meaning}; window: {figure.metric.window}; tokens: {figure.metric.token_source}"),
-        cell(f"{figure.id}   {known} of {applicable} conditions disclosed"),
-        *(cell(f"note: {note}") for note in (*figure.row.notes, *figure.run.notes)),
+    sentences = [
+        *_behind(figure),
+        figure.summary(),
+        f"{figure.metric.meaning}; window: {figure.metric.window}; tokens: {figure.metric.token_source}",
+        f"{known} of {applicable} conditions disclosed",
+        *(f"note: {note}" for note in (*figure.row.notes, *figure.run.notes)),
     ]
+    return [head, *_paragraphs(sentences, width), cell(figure.id), cell(figure.run.subject)]
+
+
+def _behind(figure: Figure) -> list[str]:
+    """How many requests stand behind the value, and the interval around it."""
+    count = [f"n {figure.row.n:,}"] if figure.row.n is not None else []
+    if (spread := figure.row.spread) is not None:
+        low, high = (format_quantity(end, figure.metric.unit) for end in (spread.low, spread.high))
+        count.append(f"{low} to {high} ({spread.method})")
+    return ["; ".join(count)] if count else []
 
 
 def _validity(figure: Figure) -> list[RenderableType]:
@@ -71,9 +90,9 @@ def _group(figure: Figure, group: str) -> list[RenderableType]:
     return [_title(group), table]
 
 
-def _undisclosed(figure: Figure) -> list[RenderableType]:
+def _undisclosed(figure: Figure, width: int) -> list[RenderableType]:
     keys = [row.key for row in TABLE if figure.conditions.state(row.key) == "undisclosed"]
-    return [_title("undisclosed"), cell(", ".join(keys))] if keys else []
+    return [_title("undisclosed"), *_paragraphs([", ".join(keys)], width)] if keys else []
 
 
 def _other_rows(figure: Figure) -> list[RenderableType]:
@@ -86,17 +105,19 @@ def _other_rows(figure: Figure) -> list[RenderableType]:
     return [_title("other metrics of the run"), table]
 
 
-def _partners(partners: Sequence[Figure]) -> list[RenderableType]:
-    return [_title("same system, other scenarios"), *(cell(str(p)) for p in partners)] if partners else []
+def _partners(partners: Sequence[Figure], width: int) -> list[RenderableType]:
+    lines = _paragraphs((str(partner) for partner in partners), width)
+    return [_title("same system, other scenarios"), *lines] if partners else []
 
 
 def _provenance(figure: Figure, history: Sequence[str]) -> list[RenderableType]:
-    table = plain_table(["source", "file", "place", "sha256"])
-    for source in figure.provenance.sources:
-        table.add_row(source.kind, cell(source.path), cell(source.place), source.sha256[:10])
+    """A path stands on a line of its own, whole: it is there to be copied."""
+    rows = [((source.kind, source.sha256[:10], source.place), source.path) for source in figure.provenance.sources]
+    tables = [two_line_table(["source", "sha256", "place"], rows)] if rows else []
+    made = [figure.provenance.formula, *figure.provenance.inputs] if figure.provenance.formula else []
     title = f"provenance: {figure.provenance.origin}"
-    return [_title(title), table, *(cell(line) for line in history)]
+    return [_title(title), *tables, *(cell(line) for line in (*made, *history))]
 
 
-def _caveats(figure: Figure) -> list[RenderableType]:
-    return [_title("caveats"), *(cell(f"{name}: {sentence}") for name, sentence in sentences(figure))]
+def _caveats(figure: Figure, width: int) -> list[RenderableType]:
+    return [_title("caveats"), *_paragraphs((f"{name}: {sentence}" for name, sentence in carried(figure)), width)]

@@ -23,7 +23,7 @@ from caveat.facts import (
 )
 from caveat.figures import Figure
 from caveat.publish.columns import chips
-from caveat.publish.text import markdown, printable
+from caveat.publish.text import json_text, latex, markdown, printable
 
 FORMAT = "caveat-citation/1"
 SUITE = "MLPerf Inference"
@@ -72,9 +72,10 @@ def _published(figure: Figure, date: str | None) -> Citation:
     division = c.text("division").capitalize()
     scenario = c.text("scenario").title().replace("-", "")
     benchmark = c.text("benchmark")
+    who = c.words("submitter") or "An undisclosed submitter"
     text = (
-        f"{c.text('submitter')} reached {_value(figure)} on {suite} {division} {benchmark} {scenario} "
-        f"with {c.text('system')} ({_machine(figure)}; {c.text('availability')}).[1]"
+        f"{who} reached {_score(figure)} on {suite} {division} {benchmark} {scenario} "
+        f"with {_system(figure)} ({_machine(figure)}; {c.text('availability')}).[1]"
     )
     parts = [
         f"[1] {suite}, {division} division; benchmark {benchmark}, scenario {scenario}; submitted by "
@@ -93,22 +94,24 @@ def _published(figure: Figure, date: str | None) -> Citation:
 
 
 def _own(figure: Figure, date: str | None) -> Citation:
-    """What nobody reviewed: the word "unverified" beside the score, and no use of a benchmark's name as its own."""
+    """What nobody reviewed: the word "unverified" beside the score, and no use of a benchmark's name as its own.
+
+    Its source is the file that it came from, never the place where a suite publishes what it reviewed.
+    """
     c = figure.conditions
-    origin = figure.provenance.origin
     who = c.words("submitter") or "An unnamed tester"
-    verb = "simulated" if origin == "simulated" else "measured"
+    verb = "simulated" if figure.provenance.origin == "simulated" else "measured"
+    load = f" under {c.text('scenario')} load" if c.words("scenario") else ""
     text = (
-        f"{who} {verb} {_value(figure)} ({UNVERIFIED_WORD}) for {c.text('model')} under {c.text('scenario')} load "
-        f"with {c.text('system')} ({_machine(figure)}).[1]"
+        f"{who} {verb} {_value(figure)} ({UNVERIFIED_WORD}) for {_model(figure)}{load} "
+        f"with {_system(figure)} ({_machine(figure)}).[1]"
     )
     parts = [
-        f"[1] {figure.metric.meaning}; {verb} with {c.text('harness')} {c.text('harness_version')}, "
-        f"data set {c.text('dataset')}, {_limits(figure)}.",
-        f"Source: {_where(figure)}, {date or NO_DATE}.",
-        f"Not a result of any benchmark suite. {UNVERIFIED_SENTENCE}"
-        if c.words("suite") != SUITE
-        else UNVERIFIED_SENTENCE,
+        f"[1] {figure.metric.meaning}; {verb} with {_harness(figure)}, data set {c.text('dataset')}, "
+        f"{_limits(figure)}.",
+        f"Source: {_file(figure)}, {date or NO_DATE}.",
+        _SUITES.get(c.words("suite"), f"Reported under {c.text('suite')}, not reviewed."),
+        UNVERIFIED_SENTENCE,
         TRADEMARK_LEGEND if c.words("suite") == SUITE else "",
     ]
     return Citation(
@@ -119,8 +122,37 @@ def _own(figure: Figure, date: str | None) -> Citation:
     )
 
 
+# What is said of the suite of a figure that nobody reviewed.
+_SUITES: dict[str | None, str] = {
+    None: "Not a result of any benchmark suite.",
+    "own measurement": "Not a result of any benchmark suite.",
+    SUITE: "Not a result of the benchmark suite whose workload it may have used.",
+}
+
+
+def _model(figure: Figure) -> str:
+    c = figure.conditions
+    return c.words("model") or c.words("benchmark") or "an undisclosed model"
+
+
+def _system(figure: Figure) -> str:
+    c = figure.conditions
+    return c.words("system") or c.words("platform") or "an undisclosed system"
+
+
+def _harness(figure: Figure) -> str:
+    c = figure.conditions
+    return " ".join(filter(None, (c.words("harness"), c.words("harness_version")))) or "an undisclosed program"
+
+
 def _value(figure: Figure) -> str:
-    return figure.text if figure.is_primary else f"{figure.text} {figure.metric.name} ({figure.metric.statistic})"
+    metric = figure.metric
+    return figure.text if figure.is_primary else f"{figure.text} {metric.name.replace('_', ' ')} ({metric.statistic})"
+
+
+def _score(figure: Figure) -> str:
+    """Of a reviewed result: what is not its primary metric is unverified and says so beside the value (D1)."""
+    return _value(figure) if figure.is_primary else f"{_value(figure)} ({UNVERIFIED_WORD})"
 
 
 def _machine(figure: Figure) -> str:
@@ -155,16 +187,27 @@ def _sentence_start(figure: Figure) -> str:
 
 
 def _where(figure: Figure) -> str:
-    c = figure.conditions
-    home = result_url(c.text("round")) if c.words("suite") == SUITE else None
-    source = figure.provenance.sources[figure.row.source] if figure.provenance.sources else None
-    file = f"{source.path}{', ' + source.place if source and source.place else ''}" if source else "our own record"
-    location = c.words("location")
-    return f"{home} ({location or file})" if home else file
+    """The official home of a reviewed result."""
+    home = result_url(figure.conditions.text("round"))
+    return f"{home} ({figure.conditions.words('location') or _file(figure)})" if home else _file(figure)
+
+
+def _file(figure: Figure) -> str:
+    if not figure.provenance.sources:
+        return "our own record"
+    source = figure.provenance.sources[figure.row.source]
+    return f"{source.path}, {source.place}" if source.place else source.path
 
 
 def _missing(figure: Figure, date: str | None) -> tuple[str, ...]:
-    wanted = [("result ID", figure.conditions.words("result_id")), ("retrieval date", date)]
+    """What the rules want and no source says (C1, C2), and whether the round is out at all (C8)."""
+    c = figure.conditions
+    wanted = [(key, c.words(key)) for key in ("submitter", "benchmark", "system", "round", "division", "scenario")]
+    wanted += [
+        (f"publication of round {c.text('round')}", result_url(c.text("round"))),
+        ("result ID", c.words("result_id")),
+        ("retrieval date", date),
+    ]
     return tuple(name for name, value in wanted if not value)
 
 
@@ -174,9 +217,7 @@ def _as_markdown(citation: Citation) -> str:
 
 
 def _as_bibtex(citation: Citation) -> str:
-    safe = str.maketrans({c: "\\" + c for c in "&%$#_{}"} | {"\\": "/", "~": " ", "^": " "})
-    note = citation.footnote.removeprefix("[1] ").translate(safe)
-    title = citation.text.removesuffix("[1]").translate(safe)
+    title, note = latex(citation.text.removesuffix("[1]")), latex(citation.footnote.removeprefix("[1] "))
     return f"@misc{{caveat-{citation.figure[:10]},\n  title = {{{title}}},\n  note = {{{note}}}\n}}\n"
 
 
@@ -184,15 +225,11 @@ def _as_text(citation: Citation) -> str:
     return f"{citation.text}\n\n{citation.footnote}\n"
 
 
-def _as_json(citation: Citation) -> str:
-    return msgspec.json.format(msgspec.json.encode(citation), indent=1).decode() + "\n"
-
-
 FORMS: dict[str, Callable[[Citation], str]] = {
     "text": _as_text,
     "markdown": _as_markdown,
     "bibtex": _as_bibtex,
-    "json": _as_json,
+    "json": json_text,
 }
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from caveat.caveats import sentences
 from caveat.errors import RefusedError, UsageError
 from caveat.figures import TABLE, Figure
+from caveat.publish.carried import carried
 from caveat.publish.columns import column
 from caveat.publish.figure_json import figure_json
-from caveat.publish.text import csv_cell, markdown
+from caveat.publish.text import csv_cell, json_text, markdown
 
 FORMAT = "caveat-export/1"
 _OWN = ("id", "subject", "metric", "value", "unit", "n", "outcome", "origin", "notes")
@@ -38,7 +38,7 @@ def export(figures: Sequence[Figure], form: str) -> bytes:
 
 def _json(figures: Sequence[Figure]) -> bytes:
     content = {"format": FORMAT, "figures": [figure_json(figure) for figure in figures]}
-    return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
+    return json_text(content).encode()
 
 
 def condition_columns(figures: Sequence[Figure]) -> tuple[str, ...]:
@@ -58,11 +58,18 @@ def _csv(figures: Sequence[Figure]) -> bytes:
     columns = condition_columns(figures)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow((*_OWN, *columns, "caveats"))
+    writer.writerow((*_OWN, *(csv_cell(key) for key in columns), "caveats"))  # parts are named by strangers
     for figure in figures:
         cells = [csv_cell(column(figure, key)) for key in (*_OWN, *columns)]
-        writer.writerow((*cells, " ".join(name for name, _ in sentences(figure))))
+        writer.writerow((*cells, " ".join(name for name, _ in carried(figure))))
     return text.getvalue().encode()
+
+
+# The type of a column follows from the table of conditions, never from the figures that happen to be exported.
+_ARROW: dict[str, str] = {"value": "double", "n": "int64"} | {
+    row.key: {"number": "double", "seconds": "double", "count": "int64", "flag": "bool"}.get(row.kind, "string")
+    for row in TABLE
+}
 
 
 def _parquet(figures: Sequence[Figure]) -> bytes:
@@ -71,13 +78,17 @@ def _parquet(figures: Sequence[Figure]) -> bytes:
     import pyarrow.parquet as pq
 
     columns = condition_columns(figures)
-    table: dict[str, list[Any]] = {key: [column(figure, key) for figure in figures] for key in _OWN}
-    for key in columns:
-        table[key] = [figure.conditions.flat().get(key) for figure in figures]
-    table["caveats"] = [[name for name, _ in sentences(figure)] for figure in figures]
-    table["figure"] = [msgspec.json.encode(figure_json(figure)).decode() for figure in figures]
+    flat = [figure.conditions.flat() for figure in figures]
+    cells: dict[str, list[Any]] = {key: [column(figure, key) for figure in figures] for key in _OWN}
+    cells |= {key: [known.get(key) for known in flat] for key in columns}
+    # Parts of distributions are numbers.
+    types = {key: pa.type_for_alias("double" if "." in key else _ARROW.get(key, "string")) for key in cells}
+    cells["caveats"] = [[name for name, _ in carried(figure)] for figure in figures]
+    cells["figure"] = [msgspec.json.encode(figure_json(figure)).decode() for figure in figures]
+    types |= {"caveats": pa.list_(pa.string()), "figure": pa.string()}
+    table = pa.table(cells, schema=pa.schema(list(types.items()), metadata={"format": FORMAT}))
     buffer = io.BytesIO()
-    pq.write_table(pa.table(table).replace_schema_metadata({"format": FORMAT}), buffer, compression="zstd")
+    pq.write_table(table, buffer, compression="zstd")
     return buffer.getvalue()
 
 
@@ -99,7 +110,7 @@ def _markdown_figure(figure: Figure) -> str:
         *(f"| {row.key} | {markdown(figure.conditions.text(row.key))} |" for row in TABLE),
         "",
         *(f"- {markdown(note)}" for note in figure.row.notes),
-        *(f"- *{name}*: {markdown(sentence)}" for name, sentence in sentences(figure)),
+        *(f"- *{name}*: {markdown(sentence)}" for name, sentence in carried(figure)),
         "",
     ]
     return "\n".join(lines)

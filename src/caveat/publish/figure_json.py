@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from caveat.caveats import sentences
 from caveat.figures import TABLE, Figure
+from caveat.publish.carried import carried
 
 FORMAT = "caveat-figure/1"
 
@@ -37,5 +37,5 @@ def figure_json(figure: Figure) -> dict[str, Any]:
         "derived": figure.provenance.origin == "derived" or figure.metric.source.startswith("derived"),
         "notes": [*row.notes, *run.notes],
         "replaces": run.replaces,
-        "caveats": [{"id": name, "sentence": sentence} for name, sentence in sentences(figure)],
+        "caveats": [{"id": name, "sentence": sentence} for name, sentence in carried(figure)],
     }

@@ -18,14 +18,16 @@ def loop(left: Figure, right: Figure) -> Iterator[Finding]:
     ## What it asks
 
     For one's own runs: both loops open, closed or bursts, and the same arrival process. (A published scenario
-    fixes both, and the scenario rule asks for it.) For latencies: the same clock, and the same rate or
-    concurrency.
+    fixes both, and the scenario rule asks for it.) For latencies: the same clock. For latencies, and for rates of
+    one's own runs: the same rate asked for, or the same concurrency.
 
     ## Why
 
     In a closed loop a slow answer holds back the next request, so the load yields just when the server is late,
     and waiting never shows. In an open loop arrivals go on. Burstier arrivals wait longer at the same mean
-    rate. A latency without its load is half a statement: every server is quick when it is idle.
+    rate. A latency without its load is half a statement: every server is quick when it is idle. And below
+    saturation an open loop completes what it was offered, so that the quotient of two rates may be no more than
+    the quotient of what two people asked for.
 
     ## What to do instead
 
@@ -44,7 +46,7 @@ def loop(left: Figure, right: Figure) -> Iterator[Finding]:
     if not (is_mlperf(left) and is_mlperf(right)):
         for key in ("loop", "arrivals"):
             yield from _arrival(left, right, key)
-    if left.metric.unit is Unit.SECOND and relation(left, right, "latency_clock") == "different":
+    if _are_latencies(left, right) and relation(left, right, "latency_clock") == "different":
         yield objection(
             RULE,
             "not-comparable",
@@ -54,7 +56,7 @@ def loop(left: Figure, right: Figure) -> Iterator[Finding]:
             why="Latency that counts from the sending leaves out the waiting before it.",
             remedy="take latencies that count from one moment",
         )
-    for key in _load_keys(left):
+    for key in _load_keys(left, right):
         if relation(left, right, key) == "different":
             yield objection(
                 RULE,
@@ -62,7 +64,9 @@ def loop(left: Figure, right: Figure) -> Iterator[Finding]:
                 left,
                 right,
                 key,
-                why="The figures were taken at different load.",
+                why="The figures were taken at different load."
+                if left.metric.unit is Unit.SECOND
+                else "A rate below saturation is the rate that was offered.",
                 remedy="compare at one load, or compare curves over the load",
             )
 
@@ -85,6 +89,12 @@ def _arrival(left: Figure, right: Figure, key: str) -> Iterator[Finding]:
             )
 
 
-def _load_keys(figure: Figure) -> tuple[str, ...]:
-    """A rate is the load itself; a latency is read at a rate. Concurrency matters to both."""
-    return ("target_qps", "concurrency") if figure.metric.unit is Unit.SECOND else ("concurrency",)
+def _are_latencies(left: Figure, right: Figure) -> bool:
+    return left.metric.unit is Unit.SECOND and right.metric.unit is Unit.SECOND
+
+
+def _load_keys(left: Figure, right: Figure) -> tuple[str, ...]:
+    """What the load of the figures is known by. Submitters chose the rate of published runs: see the headroom rule."""
+    if _are_latencies(left, right) or not (is_mlperf(left) and is_mlperf(right)):
+        return ("target_qps", "concurrency")
+    return ("concurrency",)

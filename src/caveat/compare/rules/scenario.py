@@ -32,7 +32,8 @@ def scenario(left: Figure, right: Figure) -> Iterator[Finding]:
 
     ## Undisclosed
 
-    The answer is unknown.
+    The answer is unknown. One's own runs have no scenario; for them it is unknown where either side does not state
+    its arrivals.
 
     ## Source
 
@@ -52,4 +53,8 @@ def scenario(left: Figure, right: Figure) -> Iterator[Finding]:
         case "undisclosed":
             yield objection(
                 RULE, "unknown", left, right, "scenario", why="Without the scenario a rate cannot be placed."
+            )
+        case "not asked" if relation(left, right, "arrivals") in ("undisclosed", "not asked"):
+            yield objection(
+                RULE, "unknown", left, right, "arrivals", why="Without its arrivals a rate or a latency means nothing."
             )

@@ -109,9 +109,7 @@ def _counts(fields: Mapping[str, Any], platform: str) -> tuple[dict[str, Value],
         "host_processors_per_node": stated_count(fields.get("host_processors_per_node")) or None,
     }
     known: dict[str, Value] = {key: value for key, value in values.items() if value is not None}
-    claims = (
-        [Claim(known["accelerators"], "nodes x accelerators per node")] if nodes and each else []
-    )
+    claims = [Claim(known["accelerators"], "nodes x accelerators per node")] if nodes and each else []
     for words, text in (
         ("accelerator text", stated(fields.get("accelerator_model_name"))),
         ("system name", stated(fields.get("system_name"))),

@@ -21,12 +21,14 @@ from caveat.importers.mlperf.stated_text import harmless
 
 PREFIX = b":::MLLOG"
 SHOWN_PROBLEMS = 3  # of one kind in one file; the rest is counted
-KEPT_ERRORS = 20
+KEPT_ERRORS = 20  # that differ in more than their numbers: a kind that comes once must not drown in one of thousands
 
 _KEY = re.compile(rb':::MLLOG\s*\{\s*"key"\s*:\s*"([^"\\]{1,200})"')
 _NOT_FINITE = re.compile(rb'"value"\s*:\s*([-+]?(?:nan|inf(?:inity)?))\b', re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
 _IS_ERROR = re.compile(rb'"is_error"\s*:\s*true')
 _WANTED = frozenset(key.encode() for key in WANTED)
+_VERDICT = b"result_validity"  # once a run
 
 
 class _Metadata(msgspec.Struct):
@@ -61,6 +63,7 @@ class _Reading:
         self.found: list[tuple[str, object, int]] = []
         self.errors: list[LoggedError] = []
         self.error_count = 0
+        self.error_kinds: set[tuple[str, str]] = set()
         self.records = 0
         self.seen: set[bytes] = set()
         self.bad: dict[str, list[tuple[int, bytes]]] = {}  # the first few of each code
@@ -80,6 +83,8 @@ class _Reading:
         if is_error or (key in _WANTED and key not in self.seen):
             self.seen.add(key)
             self._record(number, line[line.index(b"{") :], is_error)
+        elif key == _VERDICT:
+            self._bad("log-repeated", number, line)
 
     def _record(self, number: int, content: bytes, is_error: bool) -> None:
         try:
@@ -106,8 +111,11 @@ class _Reading:
 
     def _error(self, key: str, value: object, number: int) -> None:
         self.error_count += 1
-        if len(self.errors) < KEPT_ERRORS:
-            self.errors.append(LoggedError(harmless(key, 80), harmless(str(value), 200), number))
+        name, text = harmless(key, 80), harmless(str(value), 200)
+        kind = (name, _DIGITS.sub("0", text))
+        if len(self.errors) < KEPT_ERRORS and kind not in self.error_kinds:
+            self.error_kinds.add(kind)
+            self.errors.append(LoggedError(name, text, number))
 
     def _bad(self, code: str, number: int, line: bytes) -> None:
         self.last_bad = (number, line[:200])

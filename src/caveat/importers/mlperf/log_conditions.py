@@ -77,6 +77,8 @@ def _open_loop(joined: JoinedLog, scenario: str, by_metric: dict[str, Row]) -> d
         "completed_qps": _value(by_metric, "loadgen-completed-samples-rate"),
         "coalesced": joined.log.flag("requested_server_coalesce_queries"),
         "schedule": "not checked" if joined.detail else "not checkable",
+        "schedule_ns": joined.log.count("generated_query_duration"),
+        "whole_sets": joined.log.flag("effective_sample_concatenate_permutation"),
         "limit_percentile": joined.log.number("effective_target_latency_percentile"),
         "ttft_limit_s": limits.ttft_s,
         "tpot_limit_s": limits.tpot_s,

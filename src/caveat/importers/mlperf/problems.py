@@ -22,6 +22,7 @@ CODES: dict[str, tuple[str, str]] = {
     "log-empty": ("the log holds no record of LoadGen", "the records of a performance run"),
     "log-truncated": ("the log ends before its results", "a log written to its end"),
     "log-malformed-line": ("a line is no record of LoadGen", ":::MLLOG and one JSON object"),
+    "log-repeated": ("the log holds the results of several runs; the first are taken", "the log of one run"),
     "log-not-utf8": ("the log is not UTF-8 text", "UTF-8"),
     "log-too-large": ("the log or a line of it is too large to be one", "a smaller file"),
     "log-not-performance": ("the log is not of a performance run", "Mode PerformanceOnly"),
@@ -58,6 +59,7 @@ CODES: dict[str, tuple[str, str]] = {
     # any file
     "format-unknown": ("no format is recognised in this file", "a file of a known format"),
     "document-malformed": ("the document breaks its own format", "a Run document"),
+    "sources-differ": ("files of one run give different values; the richer one is believed", "the same to 1e-4"),
     "subject-differs": ("two documents of one subject cannot be the same run; the first is kept", "one run"),
     # published tables
     "table-too-large": ("the table is too large to be one", "a smaller file"),

@@ -74,6 +74,8 @@ def _json_rows(path: Path, content: bytes, problems: list[Problem]) -> tuple[Col
     for number, record in enumerate(_records(path, content, problems), start=1):
         if not isinstance(record, dict):
             problems.append(_bad_row(path, number, None, type(record).__name__, "an object"))
+        elif isinstance(record, _Doubled):
+            problems.append(_bad_row(path, number, None, "one key several times", "each key once"))
         elif (here := columns_of(record)) is None:
             problems.append(_bad_row(path, number, None, "no column of a result", "a result and a scenario"))
         else:
@@ -89,7 +91,17 @@ def _whole_number(digits: str) -> int | float:
     return int(digits) if len(digits) < 20 else float(digits)
 
 
-_decoder = json.JSONDecoder(parse_int=_whole_number)  # not msgspec: real files hold bare NaN, and a row at a time
+class _Doubled(dict[str, Any]):
+    """An object in which a key stands several times: readers differ in which of them they believe."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    return fields if len(fields) == len(pairs) else _Doubled(fields)
+
+
+# Not msgspec: real files hold bare NaN, and a row at a time is decoded.
+_decoder = json.JSONDecoder(parse_int=_whole_number, object_pairs_hook=_object)
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
@@ -129,6 +141,9 @@ def _csv_rows(path: Path, content: bytes, problems: list[Problem]) -> tuple[Colu
     header = fields_of(lines.take()) if lines.more() else None
     columns = columns_of(header) if header else None
     if header is None or columns is None:
+        return None, []
+    if doubled := sorted({name for name in columns.names.values() if header.count(name) > 1}):
+        problems.append(problem("table-malformed", str(path), detail="a column stands twice", found=", ".join(doubled)))
         return None, []
     rows: list[TableRow] = []
     for number, (line, fields) in enumerate(_logical_rows(path, lines, len(header), problems), start=2):

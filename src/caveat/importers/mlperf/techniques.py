@@ -27,7 +27,8 @@ SAYINGS: tuple[tuple[str, str], ...] = (
 
 _PRECISION = r"(?P<{}>(?:nv|mx)?fp[48]|int[48]|e4m3|e5m2)"
 _KV_CACHE = re.compile(
-    rf"{_PRECISION.format('before')}[ -]\(?kv(?:[ -]?cache\b|\b)|kv[ -]?cache(?: in|:| =|=)? ?{_PRECISION.format('after')}",
+    rf"{_PRECISION.format('before')}[ -]\(?kv(?:[ -]?cache\b|\b)"
+    rf"|kv[ -]?cache(?: in|:| =|=)? ?{_PRECISION.format('after')}",
     re.IGNORECASE,
 )
 _DENIED_BEFORE = re.compile(r"\b(?:no|not|non|without|disabled?|off)[ :-]*(?:use of |using )?$", re.IGNORECASE)

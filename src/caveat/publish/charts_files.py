@@ -1,0 +1,115 @@
+"""A Vega-Lite specification as a file: JSON as it is, SVG and PNG through vl-convert, HTML that needs no network.
+
+Whatever stands in a specification is data: before it is drawn every text is made printable (a control character would
+end the process inside the drawing library) and inside HTML nothing of it can close its element.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from caveat.errors import UsageError
+from caveat.publish.text import json_text, printable
+
+FORMS = (".png", ".svg", ".html", ".json")
+_VERSION = "6.1"  # of Vega-Lite: the one that the specifications are written in
+_PIXELS = 2.0  # for each point of a PNG
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:">
+<title>{title}</title>
+<style>body {{ margin: 2rem; background: #fff; font-family: sans-serif }}</style>
+</head>
+<body>
+<div id="chart"></div>
+<noscript><pre>{text}</pre></noscript>
+<script type="application/json" id="spec">{spec}</script>
+<script type="module">{library}</script>
+</body>
+</html>
+"""  # noqa: E501
+_SNIPPET = """
+const spec = JSON.parse(document.getElementById('spec').textContent);
+vegaEmbed('#chart', spec, {renderer: 'svg', actions: {export: true, source: false, compiled: false, editor: false}});
+"""
+
+
+def write_chart(spec: dict[str, Any], path: Path) -> None:
+    """Write the chart in the form that the name's ending says.
+
+    UsageError for another ending, and where the library that draws is not installed. Whole or not at all.
+    """
+    content = chart_bytes(spec, chart_form(path))
+    new = path.with_name(f".{path.name}.new")
+    new.write_bytes(content)
+    new.replace(path)
+
+
+def chart_form(path: Path) -> str:
+    """The ending of the file's name, in small letters; UsageError unless it is one of FORMS."""
+    form = path.suffix.lower()
+    if form not in FORMS:
+        raise UsageError(f"--plot: found {path.name!r}, expected a name that ends in {', '.join(FORMS)}")
+    return form
+
+
+def chart_bytes(spec: dict[str, Any], form: str) -> bytes:
+    """The chart as the content of a file."""
+    safe = cast(dict[str, Any], _printable(spec))
+    if form == ".json":
+        return json_text(safe).encode()
+    library = _library()
+    if form == ".svg":
+        return str(library.vegalite_to_svg(safe, vl_version=_VERSION)).encode()
+    if form == ".png":
+        return bytes(library.vegalite_to_png(safe, vl_version=_VERSION, scale=_PIXELS))
+    return _html(safe, library)
+
+
+def _library() -> ModuleType:
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise UsageError(
+            "drawing PNG, SVG and HTML needs vl-convert, which is not installed",
+            code="extra-missing",
+            next="pip install 'caveat[report]'; or --plot alone for the terminal, or --plot FILE.json",
+        ) from error
+    return cast(ModuleType, vl_convert)
+
+
+def _html(spec: dict[str, Any], library: ModuleType) -> bytes:
+    title = spec["title"]
+    text = "\n".join((title["text"], *title["subtitle"]))
+    page = _PAGE.format(
+        title=html.escape(title["text"]),
+        text=html.escape(text),
+        spec=_in_script(json.dumps(spec, ensure_ascii=True)),
+        library=library.javascript_bundle(_SNIPPET, vl_version=_VERSION),
+    )
+    return page.encode()
+
+
+def _in_script(text: str) -> str:
+    """JSON that cannot end the element it stands in, nor begin a comment there."""
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _printable(content: Any) -> Any:
+    """The same content with every text printable, keys excepted: those are ours."""
+    match content:
+        case str():
+            return printable(content)
+        case dict():
+            return {key: _printable(value) for key, value in content.items()}
+        case list():
+            return [_printable(value) for value in content]
+        case _:
+            return content
