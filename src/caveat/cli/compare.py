@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
 from caveat.cli.console import JsonOption, LedgerOption, emit, show, show_lines, verb_app
-from caveat.compare import NO_DIFFERENCE, Difference, Verdict, exit_code, verdicts, verdicts_json
+from caveat.cli.measured_difference import differences_json, measured_differences, print_differences
+from caveat.compare import NO_DIFFERENCE, Verdict, exit_code, verdicts, verdicts_json
+from caveat.compare import Difference as Slack
 from caveat.errors import UsageError
 from caveat.ledger import Ledger
+from caveat.measure import Difference
 from caveat.publish import cell
 
 app = verb_app()
 
-_DIFFERENCES: dict[Difference, str] = {
+_DIFFERENCES: dict[Slack, str] = {
     "difference": "a difference beyond shape slack",
     NO_DIFFERENCE: "no difference beyond shape slack",
     "unknown": "shape slack is unknown: whether this is a difference cannot be said",
@@ -34,6 +38,7 @@ def compare(
 ) -> int:
     """Say whether figures may be compared, with the rules that said so, and the ratio where one may be formed.
 
+    For two runs that were measured here it also says, from their samples and with intervals, whether they differ.
     Exit 0 comparable (also with caveats), 1 not comparable, 3 cannot say; the worst pair decides.
 
     \b
@@ -47,12 +52,21 @@ def compare(
     book = Ledger(ledger)
     found = [book.figure(text) for text in figures]
     results = verdicts(found, per_accelerator=per_accelerator)
+    apart = [measured_differences(result.left, result.right, book) for result in results]
     if as_json:
-        emit(verdicts_json(results))
+        emit(_with_differences(verdicts_json(results), apart))
         return exit_code(results)
-    for result in results:
+    for result, found_apart in zip(results, apart, strict=True):
         print_verdict(result)
+        print_differences(found_apart)
     return exit_code(results)
+
+
+def _with_differences(content: dict[str, Any], apart: Sequence[tuple[Difference, ...]]) -> dict[str, Any]:
+    """Each pair with what its samples say, below the verdict."""
+    for pair, found in zip(content.get("pairs", [content]), apart, strict=True):
+        pair["measured_difference"] = differences_json(found)
+    return content
 
 
 def print_verdict(result: Verdict) -> None:

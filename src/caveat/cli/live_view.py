@@ -1,4 +1,4 @@
-"""How a run looks while it goes: a few lines on a terminal, or JSON lines for a machine, on standard error."""
+"""How a run looks while it goes: a line on a terminal, or JSON lines for a machine, on standard error."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from caveat.loadgen import Watched
 from caveat.measure import LiveView
 from caveat.units import NS_PER_S, format_seconds
 
-_EVERY_S = 0.5
+EVERY_S = 0.5
+WIDTH = 100
+FORMAT = "caveat-progress/1"
 
 
 class Interrupt:
-    """Ctrl-C once: stop feeding and drain. Twice: leave at once."""
+    """Ctrl-C (or SIGTERM) once: stop feeding and drain. Twice: leave at once."""
 
     def __init__(self) -> None:
         self._asked = threading.Event()
@@ -28,6 +30,10 @@ class Interrupt:
     def requested(self) -> bool:
         """Whether somebody asked."""
         return self._asked.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Let the time pass, or less where somebody asks; whether somebody has."""
+        return self._asked.wait(seconds)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -46,15 +52,18 @@ class Interrupt:
 
 
 class Progress:
-    """Shows a watched run from a thread of its own until the block ends."""
+    """Shows a watched run from a thread of its own until it is stopped.
 
-    def __init__(self, *, expected: int | None, as_json: bool) -> None:
-        self._expected, self._as_json = expected, as_json
+    `expected` is how many requests there will be and `lasts_s` how long they arrive, None where nobody knows before.
+    """
+
+    def __init__(self, *, expected: int | None, lasts_s: float | None, as_json: bool) -> None:
+        self._expected, self._lasts_s, self._as_json = expected, lasts_s, as_json
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
 
     def watch(self, watched: Watched) -> None:
-        """Begin to show."""
+        """Begin to show; nothing where nobody looks."""
         if self._as_json or sys.stderr.isatty():
             self._thread = threading.Thread(target=self._show, args=(watched,), daemon=True)
             self._thread.start()
@@ -68,32 +77,41 @@ class Progress:
                 sys.stderr.write("\r\x1b[K")
 
     def _show(self, watched: Watched) -> None:
-        while not self._done.wait(_EVERY_S):
-            now_ns = watched.clock.now_ns()
-            view = watched.live.view(now_ns)
-            text = self._line(view, now_ns / NS_PER_S)
-            sys.stderr.write(text + "\n" if self._as_json else f"\r\x1b[K{text}")
+        while not self._done.wait(EVERY_S):
+            now_s = watched.clock.now_ns() / NS_PER_S
+            view = watched.live.view(watched.clock.now_ns())
+            if self._as_json:
+                text = json.dumps(progress_json(view, now_s, expected=self._expected, lasts_s=self._lasts_s)) + "\n"
+            else:
+                text = f"\r\x1b[K{progress_line(view, now_s, expected=self._expected, lasts_s=self._lasts_s)}"
+            sys.stderr.write(text)
             sys.stderr.flush()
 
-    def _line(self, view: LiveView, now_s: float) -> str:
-        if self._as_json:
-            return json.dumps({"format": "caveat-progress/1", "at_s": round(now_s, 3), **_numbers(view)})
-        of = f"/{self._expected:,}" if self._expected else ""
-        return (
-            f"{format_seconds(now_s)}  {view.ended:,}{of} done  {view.rate_per_s:.3g}/s  "
-            f"TTFT {_times(view.ttft_s)}  TPOT {_times(view.tpot_s)}  {view.failed:,} failed"
-        )[:100]
+
+def progress_line(view: LiveView, now_s: float, *, expected: int | None, lasts_s: float | None) -> str:
+    """One look as one line of at most 100 columns: what matters most stands first."""
+    of = f"/{expected:,}" if expected else ""
+    left = "" if lasts_s is None else f"  {format_seconds(max(0.0, lasts_s - now_s))} left"
+    return (
+        f"{format_seconds(now_s)}{left}  {view.ended:,}{of} done  {view.failed:,} failed  {view.rate_per_s:.3g}/s  "
+        f"TTFT {_times(view.ttft_s)}  TPOT {_times(view.tpot_s)}"
+    )[:WIDTH]
 
 
-def _numbers(view: LiveView) -> dict[str, Any]:
+def progress_json(view: LiveView, now_s: float, *, expected: int | None, lasts_s: float | None) -> dict[str, Any]:
+    """One look for a machine; null is what is not known. Percentiles are p50, p90 and p99."""
     return {
+        "format": FORMAT,
+        "at_s": round(now_s, 3),
+        "lasts_s": lasts_s,
+        "expected": expected,
         "ended": view.ended,
         "failed": view.failed,
         "errors": view.errors,
         "rate_per_s": view.rate_per_s,
         "output_tokens": view.output_tokens,
-        "ttft_s": [None if math.isnan(t) else t for t in view.ttft_s],
-        "tpot_s": [None if math.isnan(t) else t for t in view.tpot_s],
+        "ttft_s": [None if math.isnan(time_s) else time_s for time_s in view.ttft_s],
+        "tpot_s": [None if math.isnan(time_s) else time_s for time_s in view.tpot_s],
     }
 
 

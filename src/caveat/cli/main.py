@@ -41,6 +41,7 @@ COMMANDS: tuple[Verb, ...] = (
     Verb("export", "figures as JSON, CSV, Parquet or Markdown, conditions included", "caveat.cli.export"),
     Verb("measure", "a workload against a real endpoint, open loop", "caveat.cli.measure"),
     Verb("record", "figures from the samples of an experiment", "caveat.cli.record"),
+    Verb("trace", "recorded traffic: describe, fit, profile, synthesize", "caveat.cli.trace"),
     Verb("loopback", "an endpoint of our own, for calibration and tests", "caveat.cli.loopback"),
     Verb("verify", "recompute arrival schedules from their seeds", "caveat.cli.verify"),
     Verb("ledger", "look after the ledger's folder: where, verify, rebuild", "caveat.cli.ledger"),

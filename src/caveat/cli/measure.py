@@ -3,41 +3,23 @@
 from __future__ import annotations
 
 import random
-import time
-import uuid
-from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
-from caveat import __version__
-from caveat.cli.console import JsonOption, LedgerOption, emit, plural, show, verb_app
-from caveat.cli.live_view import Interrupt, Progress
-from caveat.cli.measured import print_measured, print_sweep
-from caveat.cli.spec_options import at_point, endpoint, headers, known, slo, sweep, warmup, workload, workload_file
-from caveat.errors import EXIT_NO, EXIT_YES, UsageError
-from caveat.figures import Run
+from caveat.cli.asked import UNNAMED, Asked, specs
+from caveat.cli.carry_out import carry_out, client_of_today
+from caveat.cli.console import JsonOption, LedgerOption, emit, verb_app
+from caveat.cli.dry_run import prices, show_dry_run
+from caveat.cli.measured import is_valid, measured_json, print_measured, print_sweep
+from caveat.cli.spec_options import Words, seconds
+from caveat.errors import EXIT_NO, EXIT_YES
 from caveat.ledger import Ledger
-from caveat.loadgen import (
-    ClientCalibration,
-    Endpoint,
-    Spec,
-    calibration,
-    experiment,
-    measure_client,
-    read_folder,
-    read_spec,
-    record,
-    served_model,
-)
-from caveat.publish import cell, figure_json
-from caveat.workload import PlanStatistics
+from caveat.loadgen import Spec, served_model, until_answering
 
 app = verb_app()
-COOL_DOWN_S = 2.0
 
 
 @app.command()
@@ -51,209 +33,110 @@ def measure(
     cv: Annotated[float | None, typer.Option("--cv", help="Variation of the gaps: 1 Poisson, 0 constant.")] = None,
     concurrency: Annotated[int | None, typer.Option("--concurrency", help="Requests in flight, closed loop.")] = None,
     input_length: Annotated[
-        str, typer.Option("--input", help="Prompt tokens: 512, 100-900, lognormal:500:1.2.")
-    ] = "512",
-    output_length: Annotated[str, typer.Option("--output", help="Answer tokens, in the same words.")] = "128",
-    duration: Annotated[str | None, typer.Option("--duration", help="How long requests arrive: 60s, 5min.")] = None,
-    requests: Annotated[int | None, typer.Option("--requests", help="How many requests at most.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the plan.")] = 0,
+        str | None, typer.Option("--input", help="Prompt tokens: 512 (default), 100-900, lognormal:500:1.2.")
+    ] = None,
+    output_length: Annotated[
+        str | None, typer.Option("--output", help="Answer tokens, in the same words; default 128.")
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option("--duration", help="How long requests are sent: 60s, 5min; default 60s at a rate.")
+    ] = None,
+    requests: Annotated[int | None, typer.Option("--requests", help="How many requests at most.", min=1)] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the plan; default 0.")] = None,
     limits: Annotated[str | None, typer.Option("--slo", help="ttft=2s,tpot=200ms,e2e=20s,p95.")] = None,
     warm: Annotated[
         str | None, typer.Option("--warmup", help="Left out at the start: 10s, 100 (requests), steady.")
     ] = None,
     points: Annotated[str | None, typer.Option("--sweep", help="rate=1,2,4 or concurrency=1,8,64; a run each.")] = None,
     repeats: Annotated[int, typer.Option("--repeats", help="Runs of each point.", min=1, max=100)] = 1,
-    processes: Annotated[int, typer.Option("--processes", help="Generator processes.", min=1)] = 1,
+    cool_down: Annotated[str, typer.Option("--cool-down", help="Pause between runs.")] = "2s",
+    processes: Annotated[int | None, typer.Option("--processes", help="Generator processes; default 1.", min=1)] = None,
     key_env: Annotated[str | None, typer.Option("--key-env", help="Environment variable with the API key.")] = None,
     header: Annotated[list[str] | None, typer.Option("--header", help="Further header, 'NAME: VALUE'.")] = None,
     completions: Annotated[bool, typer.Option("--completions", help="Text completions instead of chat.")] = False,
     whole: Annotated[bool, typer.Option("--no-stream", help="Whole answers: no token times.")] = False,
     facts: Annotated[list[str] | None, typer.Option("--known", help="A condition you know: accelerator=H100.")] = None,
     unsalted: Annotated[bool, typer.Option("--no-salt", help="Same prompts in every run (warms caches).")] = False,
-    words: Annotated[bool, typer.Option("--no-probe", help="Send no probes: a word is taken for a token.")] = False,
+    unprobed: Annotated[bool, typer.Option("--no-probe", help="Send no probes: a word is taken for a token.")] = False,
+    wait: Annotated[str, typer.Option("--wait", help="How long to wait for a server that starts or loads.")] = "0s",
     again: Annotated[bool, typer.Option("--recalibrate", help="Measure this client anew.")] = False,
     uncalibrated: Annotated[bool, typer.Option("--no-calibrate", help="Do not measure this client first.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be sent, send nothing.")] = False,
+    price_in: Annotated[
+        float | None, typer.Option("--price-in", help="For --dry-run: price of a million input tokens.", min=0)
+    ] = None,
+    price_out: Annotated[
+        float | None, typer.Option("--price-out", help="For --dry-run: price of a million output tokens.", min=0)
+    ] = None,
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
     """Offer a workload to an OpenAI-compatible endpoint and keep figures with everything that made them so.
 
     Send times are planned before and never wait for answers (open loop); latency counts from the planned time.
-    The client measures itself, and a run in which it was the limit is not valid. Exit 1 where a run is not valid.
+    The client measures itself, and a run in which it was the limit is not valid. Ctrl-C drains and keeps what was
+    measured, a second one leaves. Exit 1 where a run is not valid, misses its limits or was interrupted.
 
     \b
     Examples:
       caveat measure http://localhost:8000 --rate 4 --duration 60s --input 512 --output 128 --slo ttft=2s,tpot=100ms
       caveat measure http://localhost:8000 --sweep concurrency=1,8,64 --known accelerator=H100 --known accelerators=1
-      caveat measure --spec run.toml --dry-run
+      caveat measure --spec run.toml --dry-run --price-in 0.5 --price-out 1.5
       caveat measure --like 3f2a90c1
     """
+    asked = Asked(
+        url=url,
+        spec_file=spec_file,
+        like=like,
+        workload_path=workload_path,
+        words=Words(
+            rate=rate,
+            cv=cv,
+            concurrency=concurrency,
+            input=input_length,
+            output=output_length,
+            duration=duration,
+            requests=requests,
+            seed=seed,
+        ),
+        model=model,
+        limits=limits,
+        warm=warm,
+        points=points,
+        processes=processes,
+        key_env=key_env,
+        header=header or (),
+        completions=completions,
+        whole=whole,
+        facts=facts or (),
+        unsalted=unsalted,
+        unprobed=unprobed,
+    )
     book = Ledger(ledger)
-    if spec_file is not None:
-        spec = read_spec(spec_file)
-    elif like is not None:
-        spec = _earlier(book, like).repeated(headers(header or ()))
-    else:
-        target = _endpoint(url, model, key_env=key_env, header=header or (), completions=completions, stream=not whole)
-        spec = Spec(
-            endpoint=target,
-            workload=workload_file(workload_path)
-            if workload_path is not None
-            else workload(
-                rate=_first(points, "rate", rate),
-                cv=cv,
-                concurrency=_whole(_first(points, "concurrency", concurrency)),
-                input_length=input_length,
-                output_length=output_length,
-                duration=duration,
-                requests=requests,
-                seed=seed,
-            ),
-            slo=slo(limits),
-            warmup=warmup(warm),
-            processes=processes,
-            salted=not unsalted,
-            calibrated=not words,
-            known=known(facts or ()),
-        )
-    specs = [at_point(spec, what, value) for what, values in [sweep(points)] for value in values] if points else [spec]
+    pause_s, wait_s, price = seconds(cool_down), seconds(wait), prices(price_in, price_out)
+    order = [spec for spec in specs(asked, book) for _ in range(repeats)]
     if dry_run:
-        return _dry_run(specs, as_json=as_json)
-    client = None if uncalibrated else _client(spec.processes, again=again)
-    order = [one for one in specs for _ in range(repeats)]
+        show_dry_run(order, price, as_json=as_json)
+        return EXIT_YES
+    order = _ready(order, wait_s)
+    client = None if uncalibrated else client_of_today(order[0].processes, again=again)
     rng = random.SystemRandom()
     rng.shuffle(order)  # drift of the machine must not look like an effect of the rate
-    runs = _carry_out(order, book, client, rng, as_json=as_json)
+    runs, interrupted = carry_out(order, book, client, rng, cool_down_s=pause_s, as_json=as_json)
     if as_json:
-        emit({"format": "caveat-measured/1", "runs": [_run_json(run) for run in runs]})
+        emit(measured_json(runs))
     elif len(runs) == 1:
         print_measured(runs[0])
     else:
         print_sweep(runs)
-    return EXIT_YES if all(run.outcome(run.primary or "") != "fail" for run in runs) else EXIT_NO
+    return EXIT_YES if all(map(is_valid, runs)) and not interrupted else EXIT_NO
 
 
-def _endpoint(
-    url: str | None, model: str | None, *, key_env: str | None, header: Sequence[str], completions: bool, stream: bool
-) -> Endpoint:
-    if url is None:
-        raise UsageError("measure needs an address, --spec or --like", next="caveat measure http://localhost:8000 ...")
-    found = endpoint(url, model or "-", key_env=key_env, header=header, completions=completions, stream=stream)
-    return found if model is not None else msgspec.structs.replace(found, model=served_model(found))
-
-
-def _first(points: str | None, what: str, given: float | None) -> float | None:
-    """The value of a sweep's first point stands in for the option that it sweeps."""
-    if points is None or given is not None:
-        return given
-    swept, values = sweep(points)
-    return values[0] if swept == what else None
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
-
-
-def _earlier(book: Ledger, name: str) -> Spec:
-    run = book.figure(name).run
-    if run.samples is None:
-        raise UsageError(f"{name} was not measured here: it has no samples", next="give a measured run, or --spec")
-    return read_folder((book.path / run.samples).parent)[0]
-
-
-def _client(processes: int, *, again: bool) -> ClientCalibration:
-    """What this machine's generator can do, measured against the loopback endpoint or kept from today."""
-    from caveat.loopback import Behaviour, start_process
-
-    def measured() -> ClientCalibration:
-        with start_process(Behaviour(one_write=True)) as server:
-            return measure_client(Endpoint(url=server.url, model="loopback"), version=__version__, processes=processes)
-
-    return calibration(measured, version=__version__, processes=processes, now_s=time.time(), again=again)
-
-
-def _carry_out(
-    specs: Sequence[Spec], book: Ledger, client: ClientCalibration | None, rng: random.Random, *, as_json: bool
-) -> list[Run]:
-    """Each spec once, with a pause between; what was measured before an interruption is kept."""
-    runs: list[Run] = []
-    interrupt = Interrupt()
-    for number, spec in enumerate(specs):
-        if interrupt.requested():
-            break
-        if number:
-            time.sleep(COOL_DOWN_S)
-        runs.append(_one(spec, book, client, rng, interrupt, as_json=as_json))
-    return runs
-
-
-def _one(
-    spec: Spec,
-    book: Ledger,
-    client: ClientCalibration | None,
-    rng: random.Random,
-    interrupt: Interrupt,
-    *,
-    as_json: bool,
-) -> Run:
-    subject = f"measured/{uuid.uuid4().hex}"
-    folder = book.path / subject
-    view = Progress(expected=spec.workload.limits.requests, as_json=as_json)
-    with interrupt.listening():
-        try:
-            experiment(
-                spec,
-                folder,
-                version=__version__,
-                started=datetime.now(UTC).isoformat(timespec="seconds"),
-                rng=rng,
-                calibration=client,
-                cancel=interrupt,
-                watch=view.watch,
-            )
-        finally:
-            view.stop()
-    run = record(folder, subject=subject)
-    book.add([run])
-    return run
-
-
-def _dry_run(specs: Sequence[Spec], *, as_json: bool) -> int:
-    plans = []
-    for spec in specs:
-        plan = spec.workload.plan()
-        counted = PlanStatistics(plan)
-        plans.append(
-            {
-                "plan": plan.describe(),
-                "requests": counted.requests,
-                "arrivals_s": counted.last_ns / 1e9,
-                "input_tokens": counted.input_tokens.total(),
-                "output_tokens": counted.output_tokens.total(),
-                "endpoint": spec.endpoint.describe(),
-            }
-        )
-    if as_json:
-        emit({"format": "caveat-dry-run/1", "runs": plans})
-        return EXIT_YES
-    for plan_json in plans:
-        show(
-            cell(
-                f"{plural(int(str(plan_json['requests'])), 'request')} over {plan_json['arrivals_s']:.1f} s to "
-                f"{plan_json['endpoint']}: {plan_json['input_tokens']:,} tokens in, {plan_json['output_tokens']:,} out"
-            )
-        )
-    show(cell("nothing was sent"))
-    return EXIT_YES
-
-
-def _run_json(run: Run) -> dict[str, object]:
-    from caveat.figures import figures_of
-
-    return {
-        "id": run.id,
-        "subject": run.subject,
-        "figures": [figure_json(f) for f in figures_of(run)],
-        "notes": run.notes,
-    }
+def _ready(order: list[Spec], wait_s: float) -> list[Spec]:
+    """The specs with the name of their model, once their endpoint answers; all of them have one endpoint."""
+    there = order[0].endpoint
+    until_answering(there, wait_s=wait_s)
+    if there.model != UNNAMED:
+        return order
+    named = msgspec.structs.replace(there, model=served_model(there))
+    return [msgspec.structs.replace(spec, endpoint=named) for spec in order]

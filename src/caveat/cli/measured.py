@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from caveat.caveats import sentences
 from caveat.cli.console import heading, show, show_lines
-from caveat.figures import SHOWN, Figure, Row, Run
-from caveat.publish import cell, plain_table
+from caveat.cli.drawn import print_chart
+from caveat.errors import CaveatError
+from caveat.figures import SHOWN, Figure, Row, Run, figures_of
+from caveat.publish import cell, figure_json, plain_table, plot_sweep
 from caveat.units import format_quantity
 
 # Shown in this order where the run has them; caveat show has all.
@@ -29,7 +31,28 @@ FIRST = (
     "caveat-latency.p99",
     "caveat-send-lateness.p99",
 )
+FORMAT = "caveat-measured/1"
 _MARKS = {"pass": "ok", "fail": "NO", "unknown": "?", "not applicable": "-"}
+
+
+def is_valid(run: Run) -> bool:
+    """Whether nothing speaks against any figure of the run: not the client, the arrivals, the limits or the sums."""
+    return all(check.outcome != "fail" for check in run.validity)
+
+
+def measured_json(runs: Sequence[Run], **more: object) -> dict[str, object]:
+    """Measured runs for a machine, in the order in which they were made; every figure with its conditions."""
+    return {"format": FORMAT, "runs": [_run_json(run) for run in runs], **more}
+
+
+def _run_json(run: Run) -> dict[str, object]:
+    return {
+        "id": run.id,
+        "subject": run.subject,
+        "valid": is_valid(run),
+        "figures": [figure_json(figure) for figure in figures_of(run)],
+        "notes": run.notes,
+    }
 
 
 def print_measured(run: Run) -> None:
@@ -71,13 +94,25 @@ def print_sweep(runs: Sequence[Run]) -> None:
     for run in sorted(runs, key=_asked):
         keys = ("caveat-request-rate", "caveat-output-tokens-rate-usage", "caveat-ttft.p50", "caveat-ttft.p99")
         cells = [_cell(run, key) for key in (*keys, "caveat-tpot-usage.p50", "caveat-goodput-share")]
-        outcome = run.outcome(run.primary or "")
-        table.add_row(run.id[:SHOWN], f"{_asked(run):g}", *map(cell, cells), outcome)
+        table.add_row(run.id[:SHOWN], f"{_asked(run):g}", *map(cell, cells), "yes" if is_valid(run) else "NO")
     show(table)
     show(
         cell(""),
         cell("asked: requests/s of an open loop, or requests in flight of a closed one; caveat show ID has it all"),
     )
+    _print_curve(runs)
+
+
+def _print_curve(runs: Sequence[Run]) -> None:
+    """What the system gave against what each user saw, or why that cannot be drawn."""
+    heading("curve")
+    try:
+        print_chart(plot_sweep(runs))
+    except CaveatError as error:
+        show_lines([f"none: {error.message}"])
+        return
+    ids = " ".join(run.id[:SHOWN] for run in sorted(runs, key=_asked))
+    show_lines([f"as a file: caveat show {ids} --plot curve.svg"], indent=0)
 
 
 def _asked(run: Run) -> float:

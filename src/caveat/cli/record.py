@@ -1,22 +1,27 @@
-"""caveat record: figures from the samples of an experiment, also of one that was killed."""
+"""caveat record: figures from the samples of an experiment, also of one that was killed or still goes."""
 
 from __future__ import annotations
 
+import shutil
 import uuid
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, emit, verb_app
-from caveat.cli.measured import print_measured
-from caveat.errors import EXIT_NO, EXIT_YES
-from caveat.figures import figures_of
+from caveat.cli.console import JsonOption, LedgerOption, emit, show_lines, verb_app
+from caveat.cli.measured import is_valid, measured_json, print_measured
+from caveat.errors import EXIT_NO, EXIT_YES, InputError
+from caveat.figures import Run
 from caveat.ledger import Ledger
+from caveat.loadgen import NOTES, SAMPLES, SPEC, is_going, read_folder
 from caveat.loadgen import record as recorded
-from caveat.publish import figure_json
 
 app = verb_app()
+
+_ADDED = "added to the ledger"
+_KNOWN = "the ledger has it already: nothing was added"
+_GOING = "the run still goes: these are its figures so far, and nothing was added"
 
 
 @app.command()
@@ -27,7 +32,9 @@ def record(
 ) -> int:
     """Make figures of an experiment's folder and add them to the ledger. Exit 1 where the run is not valid.
 
-    A run that was killed keeps all samples but those of its last second; this makes of them what they give.
+    A run that was killed keeps all samples but those of its last second; this makes of them what they give, and says
+    that it was interrupted. A folder from elsewhere is copied into the ledger. Of a run that still goes the figures
+    so far are shown, and nothing is added.
 
     \b
     Examples:
@@ -35,17 +42,53 @@ def record(
       caveat record ./vendor-run --json
     """
     book = Ledger(ledger)
-    inside = folder.resolve().is_relative_to((book.path / "measured").resolve())
-    subject = f"measured/{folder.resolve().name}" if inside else f"measured/{uuid.uuid4().hex}"
-    run = recorded(folder, subject=subject)
-    book.add([run])
+    if is_going(folder):
+        run, what = recorded(folder, subject=_subject(folder)), _GOING
+    else:
+        run = recorded(_inside(folder, book), subject=_subject(folder))
+        run, what = _kept(run, book)
     if as_json:
-        emit(
-            {
-                "format": "caveat-measured/1",
-                "runs": [{"id": run.id, "figures": [figure_json(f) for f in figures_of(run)]}],
-            }
-        )
+        emit(measured_json([run], ledger=what))
     else:
         print_measured(run)
-    return EXIT_YES if run.outcome(run.primary or "") != "fail" else EXIT_NO
+        show_lines([what], indent=0)
+    return EXIT_YES if is_valid(run) else EXIT_NO
+
+
+def _kept(run: Run, book: Ledger) -> tuple[Run, str]:
+    """The run as the ledger has it, and what became of it."""
+    result = book.add([run])
+    return book.run((result.added or result.known)[0]), _ADDED if result.added else _KNOWN
+
+
+def _subject(folder: Path) -> str:
+    """The run's own name. One that was given none has one that follows from what it says of itself."""
+    notes = read_folder(folder)[1]
+    made_of = uuid.uuid5(uuid.NAMESPACE_URL, f"{notes.started} {notes.plan} {notes.salt}")
+    return notes.subject or f"measured/{made_of.hex}"
+
+
+def _inside(folder: Path, book: Ledger) -> Path:
+    """The experiment's place inside the ledger, where figures find their samples again; copied there from elsewhere."""
+    home = book.path / _subject(folder)
+    if home.resolve() == folder.resolve() or home.exists():
+        return home
+    growing = home.with_name(f".{home.name}")
+    shutil.rmtree(growing, ignore_errors=True)
+    growing.mkdir(parents=True)
+    for name in (SPEC, NOTES, SAMPLES):
+        _copy(folder / name, growing / name)
+    if (folder / f"{SAMPLES}.parts").is_dir():
+        for part in sorted((folder / f"{SAMPLES}.parts").iterdir()):
+            _copy(part, growing / f"{SAMPLES}.parts" / part.name)
+    growing.rename(home)
+    return home
+
+
+def _copy(source: Path, target: Path) -> None:
+    """One plain file, where it is there. A link may lead anywhere, and what it leads to would be kept as ours."""
+    if source.is_symlink():
+        raise InputError(f"{source}: found a link, expected a file", next="put the file itself there")
+    if source.is_file():
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(source, target)

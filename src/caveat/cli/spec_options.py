@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +26,20 @@ from caveat.workload import (
     Poisson,
     Separate,
     Uniform,
+    Weibull,
     Workload,
     read_workload,
 )
 
 _KINDS = {row.key: row.kind for row in TABLE}
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "": 1.0}
+_NUMBER = r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+"
+DEFAULT_DURATION_S = 60.0
+REQUESTS_A_PLACE = 20
+"""A closed loop of which nobody said how long it is."""
+QUICKEST_S = 0.005
+"""No answer is thought to be quicker: how many requests are planned for a closed loop that its clock ends."""
+MOST_PLANNED = 2_000_000
 
 Length = Fixed | Uniform | Lognormal
 
@@ -40,7 +50,7 @@ def length(text: str) -> Length:
         return Fixed(value=int(text))
     if found := re.fullmatch(r"(\d+)-(\d+)", text):
         return Uniform(low=int(found[1]), high=int(found[2]))
-    if found := re.fullmatch(r"lognormal:([\d.]+):([\d.]+)", text):
+    if found := re.fullmatch(rf"lognormal:({_NUMBER}):({_NUMBER})", text):
         return Lognormal(mean=float(found[1]), cv=float(found[2]))
     raise UsageError(
         f"found the length {text!r}, expected tokens", next="512, 100-900 (uniform) or lognormal:MEAN:CV; or a file"
@@ -49,11 +59,10 @@ def length(text: str) -> Length:
 
 def seconds(text: str) -> float:
     """`200ms`, `2s`, `5min`, `1h`, or a bare number of seconds."""
-    found = re.fullmatch(r"\s*([\d.]+)\s*(ms|s|min|h)?\s*", text)
-    try:
-        return float(found[1]) * _SECONDS[found[2] or ""] if found else float("nan") or float(text)
-    except ValueError as error:
-        raise UsageError(f"found the time {text!r}, expected for instance 200ms, 2s or 5min") from error
+    found = re.fullmatch(rf"\s*({_NUMBER})\s*(ms|s|min|h)?\s*", text)
+    if found is None:
+        raise UsageError(f"found the time {text!r}, expected for instance 200ms, 2s or 5min")
+    return float(found[1]) * _SECONDS[found[2] or ""]
 
 
 def slo(text: str | None) -> Slo | None:
@@ -94,7 +103,13 @@ def headers(texts: Sequence[str]) -> dict[str, str]:
 
 def known(texts: Sequence[str]) -> dict[str, Value]:
     """Conditions as KEY=VALUE, each as the kind that the table asks."""
-    return {key: _typed(key, value) for key, _, value in (text.partition("=") for text in texts)}
+    found = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not value.strip():
+            raise UsageError(f"--known: found {text!r}, expected KEY=VALUE", next="--known accelerator=H100")
+        found[key.strip()] = _typed(key.strip(), value.strip())
+    return found
 
 
 def _typed(key: str, value: str) -> Value:
@@ -108,29 +123,68 @@ def _typed(key: str, value: str) -> Value:
             return float(value)
     except ValueError as error:
         raise UsageError(f"--known: found {key}={value!r}, expected a number") from error
-    return value in ("yes", "true") if kind == "flag" else value
+    if kind != "flag":
+        return value
+    if value not in ("yes", "true", "no", "false"):
+        raise UsageError(f"--known: found {key}={value!r}, expected yes or no")
+    return value in ("yes", "true")
 
 
-def workload(
-    *,
-    rate: float | None,
-    cv: float | None,
-    concurrency: int | None,
-    input_length: str,
-    output_length: str,
-    duration: str | None,
-    requests: int | None,
-    seed: int,
-) -> Workload:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """The small words for a workload. None is what was not said."""
+
+    rate: float | None = None
+    cv: float | None = None
+    concurrency: int | None = None
+    input: str | None = None
+    output: str | None = None
+    duration: str | None = None
+    requests: int | None = None
+    seed: int | None = None
+
+    def at(self, what: str, value: float) -> Words:
+        """The same at one point of a sweep. UsageError where the swept option was given as well."""
+        if self.rate is not None or self.concurrency is not None:
+            raise UsageError("found --sweep beside --rate or --concurrency, expected one of them")
+        return replace(self, rate=value) if what == "rate" else replace(self, concurrency=int(value))
+
+
+def workload(words: Words) -> Workload:
     """The usual workloads: Poisson or gamma or constant arrivals, or so many in flight."""
-    lengths = Separate(input=length(input_length), output=length(output_length))
-    if (rate is None) == (concurrency is None):
+    lengths = Separate(input=length(words.input or "512"), output=length(words.output or "128"))
+    if (words.rate is None) == (words.concurrency is None):
         raise UsageError("a workload needs either --rate or --concurrency", next="or --workload FILE, or --spec FILE")
-    if concurrency is not None:
-        limits = Limits(requests=requests if requests is not None else 20 * concurrency)
-        return Workload(arrivals=Concurrency(requests=concurrency), lengths=lengths, seed=seed, limits=limits)
-    limits = Limits(duration_s=seconds(duration or "60s"), requests=requests)
-    return Workload(arrivals=_arrivals(rate or 0.0, cv), lengths=lengths, seed=seed, limits=limits)
+    if words.concurrency is not None:
+        arrivals: Arrivals = Concurrency(requests=words.concurrency)
+        limits = _closed_limits(words)
+    else:
+        arrivals, limits = _arrivals(words.rate or 0.0, words.cv), _open_limits(words)
+    return Workload(arrivals=arrivals, lengths=lengths, seed=words.seed or 0, limits=limits)
+
+
+def stop_after_s(words: Words) -> float | None:
+    """When the clock ends a closed loop; open arrivals end by their plan."""
+    closed = words.concurrency is not None and words.duration is not None
+    return seconds(words.duration or "") if closed else None
+
+
+def _closed_limits(words: Words) -> Limits:
+    places = words.concurrency or 0
+    if words.cv is not None:
+        raise UsageError("found --cv beside --concurrency, expected it beside --rate: a closed loop plans no gaps")
+    if words.requests is not None:
+        return Limits(requests=words.requests)
+    lasting_s = stop_after_s(words)
+    if lasting_s is None:
+        return Limits(requests=REQUESTS_A_PLACE * places)
+    return Limits(requests=max(1, min(MOST_PLANNED, math.ceil(places * lasting_s / QUICKEST_S))))
+
+
+def _open_limits(words: Words) -> Limits:
+    if words.duration is not None:
+        return Limits(duration_s=seconds(words.duration), requests=words.requests)
+    return Limits(requests=words.requests) if words.requests else Limits(duration_s=DEFAULT_DURATION_S)
 
 
 def _arrivals(rate: float, cv: float | None) -> Arrivals:
@@ -146,17 +200,22 @@ def workload_file(path: Path) -> Workload:
 
 
 def at_point(spec: Spec, what: str, value: float) -> Spec:
-    """The spec at one point of a sweep: another rate, or another number in flight."""
-    arrivals: Any = spec.workload.arrivals
-    limits = spec.workload.limits
-    if what == "concurrency":
-        new: Arrivals = Concurrency(requests=int(value))
-        limits = Limits(requests=limits.requests or int(20 * value))
-    elif hasattr(arrivals, "rate_qps"):
+    """The spec of a file or an earlier run at one point of a sweep, with arrivals of the kind that it has.
+
+    A closed loop of another width makes as many requests a place as before. UsageError for another kind of arrivals.
+    """
+    arrivals, limits = spec.workload.arrivals, spec.workload.limits
+    new: Arrivals
+    if what == "rate" and isinstance(arrivals, Poisson | Constant | Gamma | Weibull):
         new = msgspec.structs.replace(arrivals, rate_qps=value)
+    elif what == "concurrency" and isinstance(arrivals, Concurrency):
+        new = Concurrency(requests=int(value))
+        limits = Limits(requests=math.ceil((limits.requests or 1) * value / arrivals.requests))
     else:
-        new = Poisson(rate_qps=value)
-        limits = limits if limits.duration_s is not None else Limits(duration_s=60.0)
+        raise UsageError(
+            f"--sweep {what}: the workload's arrivals are {arrivals.words()}",
+            next="sweep rate where a rate is given, and concurrency where a number in flight is",
+        )
     return msgspec.structs.replace(spec, workload=msgspec.structs.replace(spec.workload, arrivals=new, limits=limits))
 
 
@@ -167,7 +226,8 @@ def sweep(text: str) -> tuple[str, tuple[float, ...]]:
         points = tuple(float(value) for value in values.split(","))
     except ValueError:
         points = ()
-    if what not in ("rate", "concurrency") or not points or any(not value > 0 for value in points):
+    wrong = what not in ("rate", "concurrency") or not points or any(not 0 < value < math.inf for value in points)
+    if wrong or (what == "concurrency" and any(not value.is_integer() for value in points)):
         raise UsageError(f"--sweep: found {text!r}, expected rate=1,2,4 or concurrency=1,8,64")
     return what, points
 

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, emit, progress, show, steps, verb_app
+from caveat.cli.console import JsonOption, LedgerOption, emit, progress, show, show_lines, steps, verb_app
 from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES
 from caveat.importers import Schedule, verify_runs, verify_schedules
 from caveat.ledger import Ledger
-from caveat.publish import cell, two_line_table
+from caveat.publish import cell
 
 app = verb_app()
 
@@ -52,10 +52,11 @@ def _print(found: Sequence[Schedule]) -> None:
     if not found:
         show(cell("no log of a run with scheduled arrivals was found; caveat import --dry-run says what is there"))
         return
-    rows = [((one.state, one.subject), one.detail) for one in found]
+    for one in found:
+        show_lines([f"{one.state}  {one.subject}"], indent=0)
+        show_lines([one.detail], indent=4, hang=0)
     counts = Counter(one.state for one in found)
-    show(two_line_table(["schedule", "subject"], rows), cell(""))
-    show(cell(", ".join(f"{count:,} {state}" for state, count in sorted(counts.items()))))
+    show(cell(""), cell(", ".join(f"{count:,} {state}" for state, count in sorted(counts.items()))))
 
 
 def _exit(states: set[str]) -> int:

@@ -46,7 +46,7 @@ def time_grid_ns(t_ns: Int64) -> int:
         return 0
     steps_ns = np.diff(np.unique(t_ns))
     mean_gap_ns = int(t_ns[-1]) / (len(t_ns) - 1)
-    coarse = np.sort(steps_ns[steps_ns >= _COARSE * mean_gap_ns])
+    coarse = np.sort(steps_ns[steps_ns >= int(_COARSE * mean_gap_ns)])
     if len(coarse) < _FEWEST_STEPS or len(steps_ns) + 1 > (1 - _SHARED) * len(t_ns):
         return 0
     for share in (0.0, 0.01, 0.1, 0.5):

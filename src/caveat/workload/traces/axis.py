@@ -59,7 +59,9 @@ class Axis(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
         weight = sums[chosen] - before[chosen]
         within = np.divide(rank - before[chosen], weight, out=np.full_like(u, 0.5), where=weight > 0)
         width = high[chosen] - low[chosen] + 1
-        return low[chosen] + np.clip(np.floor(within * width).astype(np.int64), 0, width - 1)
+        offset = np.minimum(np.maximum(np.floor(within * width).astype(np.int64), 0), width - 1)
+        values: Int64 = np.add(low[chosen], offset)
+        return values
 
     def drawn(self, u: Float64) -> Int64:
         """One value for each u from all bins."""
@@ -80,7 +82,9 @@ def _rounded(values: Int64, min_count: int) -> list[Bin]:
     edges = _edges(int(found[-1]))
     steps = np.searchsorted(edges, found[~common], side="right") - 1
     sums = np.bincount(steps, weights=counts[~common], minlength=len(edges)).astype(np.int64)
-    exact = [(value, value, count) for value, count in zip(found[common].tolist(), counts[common].tolist(), strict=True)]
+    exact = [
+        (value, value, count) for value, count in zip(found[common].tolist(), counts[common].tolist(), strict=True)
+    ]
     ranges = [(int(edges[s]), int(edges[s + 1]) - 1, int(sums[s])) for s in np.flatnonzero(sums)]
     return sorted(exact + ranges)
 

@@ -29,6 +29,4 @@ def _read(file: LineFile, findings: Findings) -> Iterator[Raw]:
     return read_columns(columns, file, findings)
 
 
-BURSTGPT = Format(
-    name="burstgpt", title="BurstGPT CSV", recognises=_recognises, read=_read, time="Timestamp", unit="s"
-)
+BURSTGPT = Format(name="burstgpt", title="BurstGPT CSV", recognises=_recognises, read=_read, time="Timestamp", unit="s")

@@ -9,7 +9,7 @@ hold exactly and the index of dispersion comes out at every scale between tick a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -252,7 +252,7 @@ class Cascade:
         return self._before_end(at_ns)
 
     def _before_end(self, at_ns: Int64) -> Int64:
-        """The last window may reach beyond the span: what lies there is moved back by whole ticks into its known part."""
+        """The last window may reach beyond the span: what lies there moves back by whole ticks into its known part."""
         tick_ns, span_ns = self._profile.tick_ns, self._profile.span_ns
         beyond = at_ns >= span_ns
         if not beyond.any():

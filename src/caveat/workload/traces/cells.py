@@ -6,49 +6,84 @@ too few. What a box holds is spread over its bins by weights for which each quan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from caveat.workload.exact import Float64
 from caveat.workload.plan import Int64
 from caveat.workload.traces.axis import Axis
 
 _FITTING_ROUNDS = 40
+_FIRST_CUTS = (0.5, 0.9, 0.99)
 
+Flags = npt.NDArray[np.bool_]
 Box = tuple[int, ...]
 """First and last bin on each axis in turn, and the number of requests."""
 
 
-def boxes_of(bins: Sequence[Int64], axes: Sequence[Axis], min_count: int, fewest: int) -> list[Box]:
+def by_rank(axis: Axis) -> Float64:
+    """The place of each bin by the requests below its middle: for boxes that are filled by the axes' own counts."""
+    return np.asarray(axis.sums - 0.5 * np.diff(axis.sums, prepend=0.0), np.float64)
+
+
+def by_logarithm(axis: Axis) -> Float64:
+    """The place of each bin by the logarithm of its end: for boxes that are filled evenly."""
+    return np.log1p(axis.ends[1].astype(np.float64))
+
+
+def boxes_of(
+    bins: Sequence[Int64],
+    axes: Sequence[Axis],
+    min_count: int,
+    fewest: int,
+    places_on: Callable[[Axis], Float64] = by_rank,
+) -> list[Box]:
     """Boxes of requests given by their bins on each axis; none below `min_count`, few below `fewest`.
 
-    There are at least `min_count` requests. Order is that of the halvings, the same for the same requests.
+    How wide a box is on an axis is measured by `places_on`.
+
+    There are at least `min_count` requests. Cuts at the median, the 90th and the 99th percentile of each axis come
+    first, so that these are replayed well. Order is that of the cuts, the same for the same requests.
     """
     places = np.stack(bins)
-    middles = [_middles(axis) for axis in axes]
+    middles = [places_on(axis) for axis in axes]
+    first_cuts = [(axis, cut) for axis, one in enumerate(axes) for cut in _percentile_cuts(one)]
     waiting = [np.arange(places.shape[1])]
     found = []
     while waiting:
         members = waiting.pop()
-        halves = _halved(places[:, members], middles, min_count) if len(members) >= 2 * fewest else None
-        if halves is None:
-            found.append(_box(places[:, members]))
+        mine = places[:, members]
+        above = _cut_at(mine, first_cuts, min_count)
+        if above is None and len(members) >= 2 * fewest:
+            above = _halved(mine, middles, min_count)
+        if above is None:
+            found.append(_box(mine))
         else:
-            waiting += [members[~halves], members[halves]]
+            waiting += [members[~above], members[above]]
     return found
 
 
-def _middles(axis: Axis) -> Int64:
-    """The rank of the middle of each bin: the measure of width."""
-    counts = np.array([one[2] for one in axis.bins], np.int64)
-    return np.cumsum(counts) - counts // 2
+def _percentile_cuts(axis: Axis) -> list[int]:
+    """The bins nearest to the percentiles, from which the upper part begins."""
+    below = np.append(0.0, axis.sums[:-1])
+    return [int(np.argmin(np.abs(below - share * axis.sums[-1]))) for share in _FIRST_CUTS]
 
 
-def _halved(places: Int64, middles: Sequence[Int64], min_count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
+def _cut_at(places: Int64, cuts: Sequence[tuple[int, int]], min_count: int) -> Flags | None:
+    """Which requests are above the first of the cuts that leaves enough on both sides; None if none does."""
+    for axis, cut in cuts:
+        above = np.asarray(places[axis] >= cut, np.bool_)
+        if min_count <= np.count_nonzero(above) <= len(above) - min_count:
+            return above
+    return None
+
+
+def _halved(places: Int64, middles: Sequence[Float64], min_count: int) -> Flags | None:
     """Which requests are above the cut nearest the middle of the widest axis that can be cut; None if none can."""
     widths = [
-        float(middle[int(row.max())] - middle[int(row.min())]) / float(middle[-1] + 1)
+        float(middle[int(row.max())] - middle[int(row.min())]) / float(middle[-1] - middle[0] + 1e-9)
         for row, middle in zip(places, middles, strict=True)
     ]
     for axis in sorted(range(len(widths)), key=lambda one: -widths[one]):

@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass
-from operator import attrgetter
 
 import numpy as np
 
 from caveat.workload.plan import NO_REQUEST, Int64
 
-_NEARBY = 12
-_BUCKETS = 6
-_SIZE_WEIGHT = 0.5
-_CONTINUED = 0.75
-"""A request that takes at least this share of its source's blocks continues it; one that takes less branches off."""
-
-_time = attrgetter("at_ns")
+_NEARBY = 8
+"""Entries looked at on each side of the wanted time, in each bucket."""
+_BUCKET_STEPS = (0, 1, -1, 2, 3, 4, 6, 8)
+_SIZE_WEIGHT = 2.0
+_GOOD = 1.1 + _SIZE_WEIGHT * 1.1
+"""Ten per cent off in both: near enough to look no further."""
+_AGE_SLACK_NS = 1_000_000_000
+_FEWEST_HELD = 64
 
 
 @dataclass(slots=True)
 class Entry:
-    """A request that can be continued: its size is what a shelf sorts by."""
+    """A request that can be continued: its size is what a shelf sorts by, `taken` what later ones have of it."""
 
     at_ns: int
     size: int
@@ -36,7 +35,7 @@ class Entry:
     session: int
     turn: int
     blocks: Int64
-    open: bool = True
+    taken: int = 0
 
 
 class Shelf:
@@ -44,51 +43,60 @@ class Shelf:
 
     def __init__(self, horizon_ns: int) -> None:
         self._horizon_ns = horizon_ns
-        self._buckets: dict[int, list[Entry]] = {}
+        self._buckets: dict[int, tuple[list[int], list[Entry]]] = {}
         self._limits: dict[int, int] = {}
 
     def put(self, entry: Entry) -> None:
         """Add an entry; times never go back."""
         place = _bucket(entry.size)
-        held = self._buckets.setdefault(place, [])
-        if len(held) >= self._limits.get(place, 64):
+        times, held = self._buckets.setdefault(place, ([], []))
+        if len(held) >= self._limits.get(place, _FEWEST_HELD):
             oldest_ns = entry.at_ns - self._horizon_ns
-            held[:] = [one for one in held if one.open and one.at_ns >= oldest_ns]
-            self._limits[place] = max(64, 2 * len(held))
+            held[:] = [one for one in held if one.taken < one.size and one.at_ns >= oldest_ns]
+            times[:] = [one.at_ns for one in held]
+            self._limits[place] = max(_FEWEST_HELD, 2 * len(held))
+        times.append(entry.at_ns)
         held.append(entry)
 
-    def near(self, size: int, at_ns: int, *, at_least: bool) -> Entry | None:
-        """An open entry of at least (or at most) this size, near in time and in size; None if none is."""
+    def near(self, fewest: int, size: int, at_ns: int, now_ns: int) -> Entry | None:
+        """The entry nearest to a size and a time that has `fewest` and of which not so much is taken; None if none is.
+
+        If none has so many, the largest near that time of which something is left.
+        """
         place = _bucket(size)
-        step = 1 if at_least else -1
-        buckets = sorted((one for one in self._buckets if (one - place) * step >= 0), key=lambda one: abs(one - place))
+        wanted_ns = now_ns - at_ns + _AGE_SLACK_NS
         best, best_off = None, math.inf
-        for bucket in buckets[:_BUCKETS]:
-            for entry in _around(self._buckets[bucket], at_ns):
-                if entry.open and (entry.size >= size if at_least else entry.size <= size):
-                    off = abs(entry.at_ns - at_ns) * (1 + _SIZE_WEIGHT * abs(bucket - place))
+        for step in _BUCKET_STEPS:
+            if best_off < _GOOD:
+                break
+            if place + step not in self._buckets:
+                continue
+            times, held = self._buckets[place + step]
+            middle = bisect_left(times, at_ns)
+            # Plain loops: this is run for every request that reuses anything.
+            for entry in held[max(0, middle - _NEARBY) : middle + _NEARBY]:
+                if entry.taken < fewest <= entry.size:
+                    age_ns = now_ns - entry.at_ns + _AGE_SLACK_NS
+                    off = age_ns / wanted_ns if age_ns > wanted_ns else wanted_ns / age_ns
+                    off += _SIZE_WEIGHT * (entry.size / size if entry.size > size else size / entry.size)
                     if off < best_off:
                         best, best_off = entry, off
-                    break
-        return best
+        return best or self._largest(at_ns)
+
+    def _largest(self, at_ns: int) -> Entry | None:
+        for bucket in sorted(self._buckets, reverse=True):
+            times, held = self._buckets[bucket]
+            middle = bisect_left(times, at_ns)
+            for entry in held[max(0, middle - _NEARBY) : middle + _NEARBY]:
+                if entry.taken < entry.size:
+                    return entry
+        return None
 
 
 def _bucket(size: int) -> int:
     """Half octaves: one more for each factor of about 1.5."""
     bits = size.bit_length()
     return 2 * bits + (size >> (bits - 2) & 1 if bits > 1 else 0)
-
-
-def _around(held: list[Entry], at_ns: int) -> Iterator[Entry]:
-    """Entries from the nearest in time outward, a few on each side."""
-    after = bisect_left(held, at_ns, key=_time)
-    before = after - 1
-    for _ in range(2 * _NEARBY):
-        if before < 0 and after >= len(held):
-            return
-        earlier = after >= len(held) or (before >= 0 and at_ns - held[before].at_ns <= held[after].at_ns - at_ns)
-        yield held[before] if earlier else held[after]
-        before, after = (before - 1, after) if earlier else (before, after + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +109,7 @@ class Wanted:
     trunk: int
     own_blocks: int
     reused: int
+    source_blocks: int
     turn: int
     reuse_age_ns: int
     turn_age_ns: int
@@ -145,10 +154,9 @@ class Copying:
         )
         for turn in turns[:4]:
             shelf = self._by_turn[wanted.trunk, turn]
-            found = shelf.near(wanted.input_tokens, at_ns, at_least=False)
-            found = found or shelf.near(0, at_ns, at_least=True)
+            found = shelf.near(1, wanted.input_tokens, at_ns, wanted.at_ns)
             if found is not None:
-                found.open = False
+                found.taken = found.size
                 return found
         return None
 
@@ -170,11 +178,10 @@ class Copying:
         if not wanted.reused or shelf is None:
             return np.empty(0, np.int64)
         at_ns = wanted.at_ns - wanted.reuse_age_ns
-        found = shelf.near(wanted.reused, at_ns, at_least=True)
-        found = found or shelf.near(wanted.reused, at_ns, at_least=False)
+        found = shelf.near(wanted.reused, wanted.source_blocks, at_ns, wanted.at_ns)
         if found is None:
             return np.empty(0, np.int64)
-        found.open = wanted.reused < _CONTINUED * found.size
+        found.taken = max(found.taken, min(wanted.reused, found.size))
         return found.blocks
 
     def _remember(self, wanted: Wanted, made: Entry) -> None:

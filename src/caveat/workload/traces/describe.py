@@ -150,7 +150,9 @@ def prefix_reuse(recording: Recording) -> PrefixReuse:
         share=int(depth.sum()) / blocks if blocks else 0.0,
         share_of_tokens=_reused_tokens(recording, depth) / max(1, int(recording.input_tokens.sum())),
         within_s={str(s): leading_within(recording, by_time, s * NS_PER_S) / max(1, blocks) for s in WITHIN_S},
-        within_blocks={str(most): leading_within(recording, by_blocks, most) / max(1, blocks) for most in WITHIN_BLOCKS},
+        within_blocks={
+            str(most): leading_within(recording, by_blocks, most) / max(1, blocks) for most in WITHIN_BLOCKS
+        },
         reusing=float(np.mean(depth > 0)),
     )
 
@@ -202,7 +204,9 @@ def _nice_step(span_ns: int) -> int:
     """A step of 1, 2 or 5 times a power of ten that gives at most so many points."""
     step = 1
     while span_ns // step > _CURVE_POINTS:
-        step = next(10 * step // part for part in (5, 2, 1) if span_ns // (10 * step // part) <= _CURVE_POINTS or part == 1)
+        step = next(
+            10 * step // part for part in (5, 2, 1) if span_ns // (10 * step // part) <= _CURVE_POINTS or part == 1
+        )
     return step
 
 

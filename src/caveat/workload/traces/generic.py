@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from caveat.errors import InputError
@@ -24,7 +25,14 @@ MAPPED = ("time", "input", "output", "session", "turn", "blocks")
 _USUAL: Mapping[str, tuple[str, ...]] = {
     "time": ("timestamp", "time", "arrival_time", "arrived_at", "arrival", "start_time", "created", "ts", "t"),
     "input": ("input_tokens", "input_length", "prompt_tokens", "input_toks", "context_tokens", "num_prefill_tokens"),
-    "output": ("output_tokens", "output_length", "completion_tokens", "output_toks", "generated_tokens", "num_decode_tokens"),
+    "output": (
+        "output_tokens",
+        "output_length",
+        "completion_tokens",
+        "output_toks",
+        "generated_tokens",
+        "num_decode_tokens",
+    ),
     "session": ("session", "session_id", "conversation_id", "chat_id"),
     "turn": ("turn",),
 }
@@ -39,13 +47,15 @@ def generic_format(path: Path, head: Head, given: Mapping[str, str] | None) -> F
     if head.suffix == ".parquet":
         read = partial(_read_parquet, columns)
     elif head.fields:
-        read = partial(read_fields, _json_fields(columns))
+        read = partial(read_fields, msgspec.convert(columns, JsonFields))
     else:
         if "blocks" in columns:
             raise InputError(
-                f"{path.name}: blocks in a CSV", code="trace-column-missing", next="lists of blocks need JSONL or Parquet"
+                f"{path.name}: blocks in a CSV",
+                code="trace-column-missing",
+                next="lists of blocks need JSONL or Parquet",
             )
-        read = partial(read_columns, CsvColumns(**columns))
+        read = partial(read_columns, msgspec.convert(columns, CsvColumns))
     return Format(
         name="generic",
         title="CSV, JSONL or Parquet with a map of columns",
@@ -85,10 +95,6 @@ def _check(path: Path, columns: Mapping[str, str], present: Iterable[str]) -> No
         )
 
 
-def _json_fields(columns: Mapping[str, str]) -> JsonFields:
-    return JsonFields(**columns)
-
-
 def _parquet(path: Path) -> Any:
     import pyarrow as pa
     from pyarrow import parquet
@@ -113,7 +119,9 @@ def _read_parquet(columns: Mapping[str, str], file: LineFile, findings: Findings
 
 
 def _raw(lines: Any, cells: Mapping[str, Any]) -> Raw:
-    ends, blocks = block_columns([some or [] for some in cells["blocks"].to_pylist()]) if "blocks" in cells else (None, None)
+    ends, blocks = (
+        block_columns([some or [] for some in cells["blocks"].to_pylist()]) if "blocks" in cells else (None, None)
+    )
     return Raw(
         line=lines,
         time=_arrow_times(cells["time"]),

@@ -55,7 +55,7 @@ def rows_of(fields: JsonFields, file: LineFile, findings: Findings) -> Iterator[
     row = msgspec.defstruct(
         "Row",
         [(name, _TYPES.get(name, Any), None) for name in names],
-        rename=names.get,  # type: ignore[arg-type]  # every field has a name in the file
+        rename=names.get,
         gc=False,
     )
     typed = msgspec.json.Decoder(row)

@@ -63,4 +63,6 @@ def _read(file: LineFile, findings: Findings) -> Iterator[Raw]:
             yield raw if recorded else replace(raw, session=None, turn=None)
 
 
-OWN = Format(name="caveat", title="caveat's own JSONL of requests", recognises=_recognises, read=_read, time="t_ns", unit="ns")
+OWN = Format(
+    name="caveat", title="caveat's own JSONL of requests", recognises=_recognises, read=_read, time="t_ns", unit="ns"
+)

@@ -45,6 +45,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     turn           place of a request in its conversation, from 0
     reuse_age_ms   time since the request was made whose beginning is reused
     turn_age_ms    time since the turn before arrived
+    taken          thousandths of the blocks of a reused request, beyond its trunk, that are reused
     """
 
     format: Literal["caveat-profile/1"] = FORMAT
@@ -59,6 +60,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     turn: Axis | None = None
     reuse_age_ms: Axis | None = None
     turn_age_ms: Axis | None = None
+    taken: Axis | None = None
     trunks: tuple[Trunk, ...] = ()
     classes: tuple[RequestClass, ...]
     notes: tuple[str, ...] = ()
@@ -76,7 +78,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     def smallest(self) -> int:
         """The fewest requests that anything in the document stands for."""
-        axes = [axis for axis in (*self.axes(), self.reuse_age_ms, self.turn_age_ms) if axis is not None]
+        axes = [axis for axis in (*self.axes(), self.reuse_age_ms, self.turn_age_ms, self.taken) if axis is not None]
         counts = [bin_[2] for axis in axes for bin_ in axis.bins]
         counts += [box[-1] for one in self.classes for box in one.boxes]
         counts += [cell[2] for cell in self.arrivals.cells] + [trunk.requests for trunk in self.trunks]

@@ -16,7 +16,7 @@ from caveat.workload.traces.cascade import arrivals_of
 from caveat.workload.traces.cells import Box, boxes_of
 from caveat.workload.traces.profile import Profile, RequestClass
 from caveat.workload.traces.recording import Recording, previous_in_session
-from caveat.workload.traces.reuse import reuse_of
+from caveat.workload.traces.reuse import reuse_of, whole_blocks
 from caveat.workload.traces.trunks import NO_TRUNK, Trunk, depth_of, trunks_of
 
 MIN_COUNT = 10
@@ -47,10 +47,11 @@ def profile_of(recording: Recording, *, min_count: int = MIN_COUNT, name: str = 
         arrivals=arrivals_of(t_ns, max(1, recording.span_ns), recording.source.grid_ns, min_count),
         input=parts.axis("input", np.maximum(recording.input_tokens, 1)),
         output=parts.axis("output", np.maximum(recording.output_tokens, 1)),
-        reuse=parts.axis("reuse", parts.sharing.thousandths) if recording.has_blocks else None,
+        reuse=parts.axis("reuse", parts.sharing.thousandths()) if recording.has_blocks else None,
         turn=parts.axis("turn", recording.turn) if recording.has_sessions else None,
         reuse_age_ms=parts.ages(parts.sharing.source, "reuse"),
         turn_age_ms=parts.ages(parts.before, "later turns") if recording.has_sessions else None,
+        taken=parts.taken(),
         trunks=parts.sharing.trunks,
         classes=parts.classes(),
         notes=tuple(parts.notes),
@@ -59,34 +60,30 @@ def profile_of(recording: Recording, *, min_count: int = MIN_COUNT, name: str = 
 
 @dataclass(frozen=True, slots=True)
 class _Sharing:
-    """What each prompt shares: its trunk, thousandths of the rest that were known, and the request they come from."""
+    """What each prompt shares: its trunk, its own blocks beyond that, how many were known, and who last had them."""
 
     trunks: tuple[Trunk, ...]
     trunk: Int64
-    thousandths: Int64
+    own: Int64
+    known: Int64
     source: Int64
+
+    def thousandths(self) -> Int64:
+        """Known blocks of each prompt's own; rounded up, so that one of very many does not become none."""
+        return -(-_WHOLE * self.known // np.maximum(self.own, 1))
 
 
 def _sharing(recording: Recording, min_count: int) -> _Sharing:
     nothing = np.full(len(recording), NO_REQUEST, np.int64)
     if not recording.has_blocks:
-        return _Sharing((), nothing, np.zeros(len(recording), np.int64), nothing)
-    whole = np.minimum(recording.block_counts(), recording.input_tokens // recording.block_tokens)
-    trunks, trunk = trunks_of(*_first_blocks(recording, whole), min_count)
+        return _Sharing((), nothing, np.zeros_like(nothing), np.zeros_like(nothing), nothing)
+    ends, blocks = whole_blocks(recording)
+    whole = np.diff(ends, prepend=0)
+    trunks, trunk = trunks_of(ends, blocks, min_count)
     own = whole - depth_of(trunks, trunk)
     reuse = reuse_of(recording)
     known = np.clip(np.minimum(reuse.depth, whole) - depth_of(trunks, trunk), 0, own)
-    # Rounded up, so that one known block of very many does not become none.
-    thousandths = -(-_WHOLE * known // np.maximum(own, 1))
-    return _Sharing(trunks, trunk, thousandths, np.where(known > 0, reuse.source, NO_REQUEST))
-
-
-def _first_blocks(recording: Recording, counts: Int64) -> tuple[Int64, Int64]:
-    """The first so many blocks of each request."""
-    starts = recording.prefix_ends - recording.block_counts()
-    ends = np.cumsum(counts)
-    picks = np.arange(int(counts.sum()), dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
-    return ends, recording.prefix_blocks[picks]
+    return _Sharing(trunks, trunk, own, known, np.where(known > 0, reuse.source, NO_REQUEST))
 
 
 @dataclass
@@ -121,6 +118,16 @@ class _Parts:
         t_ns = self.recording.t_ns
         return axis_of((t_ns[having] - t_ns[source[having]]) // _NS_PER_MS, self.min_count)[0]
 
+    def taken(self) -> Axis | None:
+        """How much of what they reuse requests take, in thousandths; None where too few reuse anything."""
+        having = np.flatnonzero(self.sharing.source != NO_REQUEST)
+        if len(having) < self.min_count:
+            return None
+        there = self.sharing.own[self.sharing.source[having]]
+        return axis_of(np.minimum(_WHOLE * self.sharing.known[having] // np.maximum(there, 1), _WHOLE), self.min_count)[
+            0
+        ]
+
     def classes(self) -> tuple[RequestClass, ...]:
         """The boxes of each class; a class too small to stand by itself is counted with the other of its trunk."""
         fewest = max(self.min_count, len(self.recording) // _MOST_BOXES)
@@ -135,9 +142,12 @@ class _Parts:
             found += [(trunk, flag, members) for flag, members in groups if len(members) >= self.min_count]
         placed = sum(len(members) for *_, members in found)
         if placed < len(self.recording):
-            self.notes.append(f"{len(self.recording) - placed} requests have a beginning of their own and are too few; dropped")
+            self.notes.append(
+                f"{len(self.recording) - placed} requests have a beginning of their own and are too few; dropped"
+            )
         return tuple(
-            RequestClass(trunk=trunk, later=flag, boxes=tuple(self._boxes(members, fewest))) for trunk, flag, members in found
+            RequestClass(trunk=trunk, later=flag, boxes=tuple(self._boxes(members, fewest)))
+            for trunk, flag, members in found
         )
 
     def _boxes(self, members: Int64, fewest: int) -> list[Box]:
@@ -156,7 +166,9 @@ class _Parts:
             self.notes.append("what prompts share was not recorded and is not replayed")
         if not recording.has_sessions:
             self.notes.append("conversations were not recorded; replayed requests do not wait for each other")
-        self.notes.append("lengths do not change with the time of day; what prompts share beyond trunks is matched by size and age")
+        self.notes.append(
+            "lengths do not change with the time of day; what prompts share beyond trunks is matched by size and age"
+        )
 
 
 def privacy_statement(profile: Profile) -> str:

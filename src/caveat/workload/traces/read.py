@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -60,7 +61,9 @@ class TraceStream:
         own_block_tokens = self._head.block_tokens if self._head else self._format.block_tokens
         self.block_tokens = block_tokens if block_tokens is not None else own_block_tokens
         if not 0 <= self.block_tokens <= MAX_TOKENS:
-            raise InputError(f"block_tokens: found {self.block_tokens}, expected 1 to {MAX_TOKENS:,}", code="trace-blocks")
+            raise InputError(
+                f"block_tokens: found {self.block_tokens}, expected 1 to {MAX_TOKENS:,}", code="trace-blocks"
+            )
         self._checks = Checks(self._clock, self.block_tokens, self.findings)
 
     def source(self) -> TraceSource:
@@ -119,7 +122,7 @@ def _in_order(recording: Recording) -> Recording:
 
 def _numbered(recording: Recording) -> Recording:
     """Sessions and blocks from 0 in the order in which they first appear; turns from 0 in order of time."""
-    changed: dict[str, Int64] = {}
+    changed: dict[str, Any] = {}
     if recording.has_blocks:
         changed["prefix_blocks"] = dense(recording.prefix_blocks)
     if recording.has_sessions:
@@ -134,7 +137,7 @@ def dense(ids: Int64, *, always: bool = False) -> Int64:
     """The same ids as small numbers: from 0 in order of first appearance, or as they are if small already."""
     if not len(ids):
         return ids
-    if not always and 0 <= ids.min() and ids.max() < _SMALL_IDS * len(ids):
+    if not always and ids.min() >= 0 and ids.max() < _SMALL_IDS * len(ids):
         return ids
     _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -104,14 +105,14 @@ class Recording:
 
     def at(self, places: Int64 | slice) -> Recording:
         """Some of the requests, in the order of their places; times stay as they are."""
-        columns = {name: getattr(self, name)[places] for name in COLUMNS if len(getattr(self, name))}
+        columns: dict[str, Any] = {name: getattr(self, name)[places] for name in COLUMNS if len(getattr(self, name))}
         if self.has_blocks:
             columns["prefix_ends"], columns["prefix_blocks"] = _ragged_at(
                 self.prefix_ends, self.prefix_blocks, np.arange(len(self))[places]
             )
         return replace(self, **columns)
 
-    def changed(self, transformation: str, **columns: Int64) -> Recording:
+    def changed(self, transformation: str, **columns: Any) -> Recording:
         """The same requests with other columns, and a sentence that says so."""
         done = (*self.source.transformations, transformation)
         return replace(self, **columns, source=msgspec.structs.replace(self.source, transformations=done))
@@ -129,9 +130,9 @@ def joined(parts: Sequence[Recording]) -> Recording:
     for part in parts:
         ends.append(part.prefix_ends + shift)
         shift += len(part.prefix_blocks)
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
     blocks = np.concatenate([part.prefix_blocks for part in parts])
-    return replace(parts[-1], **{**columns, "prefix_ends": np.concatenate(ends), "prefix_blocks": blocks})
+    return replace(parts[-1], **(columns | {"prefix_ends": np.concatenate(ends), "prefix_blocks": blocks}))
 
 
 def recording_of(plan: Plan, name: str = "plan") -> Recording:

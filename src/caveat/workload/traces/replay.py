@@ -7,8 +7,9 @@ earlier than its time; else every request comes when it is due.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import Literal
 
 import numpy as np
@@ -16,8 +17,8 @@ import numpy as np
 from caveat.errors import InputError
 from caveat.units import NS_PER_S
 from caveat.workload.bounds import MAX_REQUESTS, between
-from caveat.workload.exact import Float64
-from caveat.workload.plan import NO_REQUEST, Int64, Plan, PlanBlock
+from caveat.workload.exact import Float64, settled
+from caveat.workload.plan import Int64, Plan, PlanBlock
 from caveat.workload.streams import ARRIVALS, CHUNK, LENGTHS, PREFIXES, SESSIONS, Stream
 from caveat.workload.summary import DescribedValue, PlanStatistics
 from caveat.workload.traces.axis import Axis
@@ -26,11 +27,12 @@ from caveat.workload.traces.cells import weights_of
 from caveat.workload.traces.copying import Copying, Entry, Wanted
 from caveat.workload.traces.profile import Profile
 from caveat.workload.traces.recording import Recording, previous_in_session
+from caveat.workload.traces.reuse import whole_blocks
 from caveat.workload.traces.trunks import NO_TRUNK
 
-_STRATA = 1 << 12
+_MOST_STRATA = 1 << 16
 _NS_PER_MS = 1_000_000
-_PLACE, _ORDER = range(2)
+_PLACE, _ORDER, _WITHIN = range(3)
 
 WithinStep = Literal["kept", "spread"]
 """Requests whose clock stepped: all at the step, as recorded, or spread evenly within it."""
@@ -57,7 +59,7 @@ class RecordingPlan:
         before = previous_in_session(self.recording)
         for start in range(0, len(self.recording), CHUNK):
             part = self.recording.at(slice(start, start + CHUNK))
-            ends, ids = _whole_blocks(part)
+            ends, ids = whole_blocks(part)
             after = before[start : start + CHUNK] if part.has_sessions else np.empty(0, np.int64)
             yield PlanBlock(
                 at_ns=part.t_ns,
@@ -79,16 +81,6 @@ class RecordingPlan:
     def _described(self) -> dict[str, DescribedValue]:
         arrivals = f"trace of {len(self.recording):,} arrivals"
         return _described(self, self.recording.source.words(), arrivals, sessions=self.recording.has_sessions)
-
-
-def _whole_blocks(part: Recording) -> tuple[Int64, Int64]:
-    """The blocks of each prompt that it fills; a last, shorter one cannot be shared."""
-    if not part.has_blocks:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    counts = part.block_counts()
-    whole = np.minimum(counts, part.input_tokens // part.block_tokens)
-    place = np.arange(len(part.prefix_blocks)) - np.repeat(part.prefix_ends - counts, counts)
-    return np.cumsum(whole), part.prefix_blocks[place < np.repeat(whole, counts)]
 
 
 def plan_of_recording(recording: Recording) -> RecordingPlan:
@@ -230,8 +222,7 @@ class _Draws:
 
     def __init__(self, profile: Profile, stream: Stream) -> None:
         self._profile = profile
-        self._which = _Strata(stream.child(LENGTHS))
-        self._within = stream.child(LENGTHS).child(_PLACE + 2)
+        self._which = _Strata(profile.requests, stream.child(LENGTHS))
         self._ages = stream.child(SESSIONS)
         self._rounding = stream.child(PREFIXES)
         boxes = [(one.trunk, box) for one in profile.classes for box in one.boxes]
@@ -242,6 +233,8 @@ class _Draws:
             _BoxedAxis.of(axis, self._boxes[:, 2 * place], self._boxes[:, 2 * place + 1], self._boxes[:, -1])
             for place, axis in enumerate(profile.axes())
         ]
+        self._places = _EvenPlaces(len(boxes), len(self._axes), stream.child(LENGTHS).child(_WITHIN))
+        self._owed: list[int] = []
         self._trunk_blocks, trunk_ids = _trunk_ids(profile)
         self._copying = Copying(
             sessions=profile.turn is not None,
@@ -262,7 +255,7 @@ class _Draws:
     def _drawn(self, count: int) -> tuple[Int64, Int64, Int64, Int64, Int64]:
         """Input, output, reuse, turn and trunk of the next requests."""
         chosen = np.searchsorted(self._sums, self._which.take(count) * float(self._sums[-1]), side="right")
-        u = self._within.table(count, len(self._axes))
+        u = self._places.take(chosen)
         values = [axis.values(chosen, u[place]) for place, axis in enumerate(self._axes)]
         nothing = np.zeros(count, np.int64)
         reuse = values[2] if self._profile.reuse is not None else nothing
@@ -274,20 +267,33 @@ class _Draws:
         trunk_blocks = np.array([len(self._trunk_blocks[one]) for one in trunk.tolist()], np.int64)
         own = np.maximum(input_tokens // max(1, self._profile.block_tokens) - trunk_blocks, 0)
         share = own * np.minimum(reuse, 1000) / 1000.0
-        rounding, for_reuse, for_turn = self._ages_and_rounding(len(at_ns))
-        reused = np.minimum(np.floor(share + rounding).astype(np.int64), own)
-        columns = (at_ns, input_tokens, output_tokens, trunk, own, reused, turn, for_reuse, for_turn)
+        reused = np.minimum(np.floor(share + self._rounding.uniforms(len(at_ns))).astype(np.int64), own)
+        for_reuse, for_turn, taken = self._ages_and_taken(len(at_ns))
+        source = np.maximum(reused * 1000 // np.maximum(taken, 1), reused)
+        columns = (at_ns, input_tokens, output_tokens, trunk, own, reused, source, turn, for_reuse, for_turn)
         for row in zip(*(column.tolist() for column in columns), strict=True):
-            yield Wanted(*row)
+            wanted = Wanted(*row)
+            yield replace(wanted, reuse_age_ns=self._feasible(wanted)) if wanted.reused else wanted
 
-    def _ages_and_rounding(self, count: int) -> tuple[Float64, Int64, Int64]:
-        u_reuse, u_turn = self._ages.table(count, 2)
-        axes = (self._profile.reuse_age_ms, self._profile.turn_age_ms)
-        ages = [
-            axis.drawn(u) * _NS_PER_MS if axis is not None else np.zeros(count, np.int64)
-            for axis, u in zip(axes, (u_reuse, u_turn), strict=True)
+    def _feasible(self, wanted: Wanted) -> int:
+        """An age that the plan has reached; ages beyond its start are kept for later, in place of shorter ones."""
+        age_ns, passed_ns = wanted.reuse_age_ns, wanted.at_ns
+        if age_ns > passed_ns:
+            heappush(self._owed, age_ns)
+            return age_ns % (passed_ns + 1)
+        if self._owed and age_ns < self._owed[0] <= passed_ns:
+            return heappop(self._owed)
+        return age_ns
+
+    def _ages_and_taken(self, count: int) -> list[Int64]:
+        """Ages of sources and of turns before, in nanoseconds; and thousandths that are taken of a source."""
+        profile = self._profile
+        axes = ((profile.reuse_age_ms, _NS_PER_MS), (profile.turn_age_ms, _NS_PER_MS), (profile.taken, 1))
+        u = self._ages.table(count, len(axes))
+        return [
+            axis.drawn(row) * unit if axis is not None else np.zeros(count, np.int64)
+            for (axis, unit), row in zip(axes, u, strict=True)
         ]
-        return self._rounding.uniforms(count), ages[0], ages[1]
 
     def _columns(self, at_ns: Int64, wanted: list[Wanted], made: list[Entry]) -> PlanBlock:
         columns: dict[str, Int64] = {
@@ -301,9 +307,7 @@ class _Draws:
             columns["turn"] = np.array([one.turn for one in made], np.int64)
         if self._profile.block_tokens:
             most = columns["input_tokens"] // self._profile.block_tokens
-            trunk = [
-                self._trunk_blocks[one.trunk][:room] for one, room in zip(wanted, most.tolist(), strict=True)
-            ]
+            trunk = [self._trunk_blocks[one.trunk][:room] for one, room in zip(wanted, most.tolist(), strict=True)]
             parts = [part for one, start in zip(made, trunk, strict=True) for part in (start, one.blocks)]
             counts = [len(start) + len(one.blocks) for one, start in zip(made, trunk, strict=True)]
             columns["prefix_ends"] = np.cumsum(np.array(counts, np.int64))
@@ -329,13 +333,41 @@ def _horizon_ns(profile: Profile) -> int:
     return max((axis.bins[-1][1] for axis in axes), default=0) * _NS_PER_MS * 5 // 4 + NS_PER_S
 
 
-class _Strata:
-    """Uniform numbers that fill the unit interval evenly: of each 4,096 one falls into each 4,096th, in random order.
+class _EvenPlaces:
+    """Places within boxes: visits to one box fill it evenly on all axes together, from a random start.
 
-    Percentiles of what is drawn with them vary far less from seed to seed than with independent numbers.
+    A Kronecker sequence with the powers of the generalised golden ratio (Roberts, 2018).
     """
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, boxes: int, axes: int, stream: Stream) -> None:
+        root = 1.0
+        for _ in range(60):
+            root = float((1.0 + root) ** (1.0 / (axes + 1)))
+        ratio = settled(root)
+        self._steps = np.array([ratio ** -(axis + 1) % 1.0 for axis in range(axes)])
+        self._start = stream.table(boxes, axes)
+        self._visits = np.zeros(boxes, np.int64)
+
+    def take(self, boxes: Int64) -> Float64:
+        """A place on each axis (rows) for each visit."""
+        order = np.argsort(boxes, kind="stable")
+        counts = np.bincount(boxes, minlength=len(self._visits))
+        earlier = np.empty(len(boxes), np.int64)
+        earlier[order] = np.arange(len(boxes)) - np.repeat(np.cumsum(counts) - counts, counts)
+        visit = (self._visits[boxes] + earlier).astype(np.float64)
+        self._visits += counts
+        return (self._start[:, boxes] + self._steps[:, None] * visit) % 1.0
+
+
+class _Strata:
+    """Uniform numbers that fill the unit interval evenly: of each n one falls into each n-th, in random order.
+
+    With n the number of requests of a profile (or a part of it, if they are many) each box comes up as often as it
+    was counted, and percentiles vary far less from seed to seed than with independent numbers.
+    """
+
+    def __init__(self, requests: int, stream: Stream) -> None:
+        self._strata = -(-requests // -(-requests // _MOST_STRATA))
         self._place, self._order = stream.child(_PLACE), stream.child(_ORDER)
         self._held = np.empty(0)
 
@@ -343,9 +375,9 @@ class _Strata:
         """The next numbers."""
         parts, have = [self._held], len(self._held)
         while have < count:
-            order = np.argsort(self._order.uniforms(_STRATA), kind="stable")
-            parts.append((order + self._place.uniforms(_STRATA)) / _STRATA)
-            have += _STRATA
+            order = np.argsort(self._order.uniforms(self._strata), kind="stable")
+            parts.append((order + self._place.uniforms(self._strata)) / self._strata)
+            have += self._strata
         joined = np.concatenate(parts)
         self._held = joined[count:]
         return np.minimum(joined[:count], 1.0 - 2.0**-53)

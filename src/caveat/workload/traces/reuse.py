@@ -17,7 +17,7 @@ from caveat.workload.traces.recording import Recording
 
 @dataclass(frozen=True, slots=True)
 class Reuse:
-    """Per request: leading blocks that were known, and the request that last had the deepest of them (or NO_REQUEST)."""
+    """Per request: leading blocks that were known, and who last had the deepest of them (or NO_REQUEST)."""
 
     depth: Int64
     source: Int64
@@ -87,3 +87,13 @@ def distances_blocks(recording: Recording, before: Int64) -> Int64:
     request = requests_of_blocks(recording)
     known = _earlier(before, request)
     return np.where(known, np.arange(len(before)) - before, -1)
+
+
+def whole_blocks(recording: Recording) -> tuple[Int64, Int64]:
+    """Ends and ids of the blocks of each prompt that it fills; a last, shorter one cannot be shared."""
+    if not recording.has_blocks:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    counts = recording.block_counts()
+    whole = np.minimum(counts, recording.input_tokens // recording.block_tokens)
+    place = np.arange(len(recording.prefix_blocks)) - np.repeat(recording.prefix_ends - counts, counts)
+    return np.cumsum(whole), recording.prefix_blocks[place < np.repeat(whole, counts)]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from os.path import commonprefix
 
 import msgspec
 import numpy as np
@@ -46,9 +45,7 @@ def trunks_of(ends: Int64, blocks: Int64, min_count: int) -> tuple[tuple[Trunk, 
     nodes = _with_junctions({path for path in final.values() if path})
     places = {path: place for place, path in enumerate(nodes)}
     counts = _requests_through(deepest, final, nodes)
-    trunks = tuple(
-        Trunk(_parent(path, places), len(path), count) for path, count in zip(nodes, counts, strict=True)
-    )
+    trunks = tuple(Trunk(_parent(path, places), len(path), count) for path, count in zip(nodes, counts, strict=True))
     keys, inverse = np.unique(deepest, return_inverse=True)
     trunk_of_key = np.array([places.get(final[int(key)], NO_TRUNK) for key in keys], np.int64)
     return trunks, trunk_of_key[inverse]
@@ -83,7 +80,9 @@ def _settled(deepest: Int64, path_of: dict[int, Path], min_count: int) -> dict[i
             _move(path, path[:-1], held, moved)
     for path in sorted(held, key=lambda one: held[one])[: max(0, len(held) - MOST_TRUNKS // 2)]:
         if path:
-            shorter = max((other for other in held if other == path[: len(other)] and other != path), key=len, default=())
+            shorter = max(
+                (other for other in held if other == path[: len(other)] and other != path), key=len, default=()
+            )
             _move(path, shorter, held, moved)
     return {int(key): _followed(path_of[int(key)], moved) for key in keys}
 
@@ -101,8 +100,13 @@ def _followed(path: Path, moved: dict[Path, Path]) -> Path:
 
 def _with_junctions(paths: set[Path]) -> list[Path]:
     """The paths and the beginnings at which they part, shorter ones first."""
-    parting = {tuple(commonprefix([one, other])) for one, other in pairwise(sorted(paths))}
+    parting = {_common(one, other) for one, other in pairwise(sorted(paths))}
     return sorted(paths | {path for path in parting if path}, key=lambda path: (len(path), path))
+
+
+def _common(one: Path, other: Path) -> Path:
+    length = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+    return one[:length] if length is not None else min(one, other, key=len)
 
 
 def _parent(path: Path, places: dict[Path, int]) -> int:

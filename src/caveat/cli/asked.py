@@ -1,0 +1,163 @@
+"""What `caveat measure` was asked for, as Specs: from options, from a file, or from an earlier run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from caveat.cli.spec_options import (
+    Words,
+    at_point,
+    endpoint,
+    headers,
+    known,
+    slo,
+    stop_after_s,
+    sweep,
+    warmup,
+    workload,
+    workload_file,
+)
+from caveat.errors import UsageError
+from caveat.ledger import Ledger
+from caveat.loadgen import Endpoint, Spec, read_folder, read_spec
+
+UNNAMED = "-"
+"""Stands for the model until the endpoint has been asked for it; no run is made with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The options that shape an experiment. None, False and empty are what was not said."""
+
+    words: Words
+    url: str | None = None
+    spec_file: Path | None = None
+    like: str | None = None
+    workload_path: Path | None = None
+    model: str | None = None
+    limits: str | None = None
+    warm: str | None = None
+    points: str | None = None
+    processes: int | None = None
+    key_env: str | None = None
+    header: Sequence[str] = ()
+    completions: bool = False
+    whole: bool = False
+    facts: Sequence[str] = ()
+    unsalted: bool = False
+    unprobed: bool = False
+
+
+def specs(asked: Asked, book: Ledger) -> list[Spec]:
+    """One spec, or one for each point of the sweep. The model may still be UNNAMED."""
+    if asked.spec_file is not None or asked.like is not None:
+        base = _given(asked, book)
+        return _swept(asked, lambda what, value: at_point(base, what, value)) or [base]
+    if asked.workload_path is not None:
+        base = _described(asked, asked.words)
+        return _swept(asked, lambda what, value: at_point(base, what, value)) or [base]
+    return _swept(asked, lambda what, value: _described(asked, asked.words.at(what, value))) or [
+        _described(asked, asked.words)
+    ]
+
+
+def samples_folder(book: Ledger, samples: str | None) -> Path | None:
+    """The folder of a run's samples, where they stand inside the ledger; a document may name any path."""
+    if samples is None:
+        return None
+    folder = (book.path / samples).parent
+    inside = folder.resolve().is_relative_to((book.path / "measured").resolve())
+    return folder if inside else None
+
+
+def _swept(asked: Asked, make: Callable[[str, float], Spec]) -> list[Spec]:
+    if asked.points is None:
+        return []
+    what, values = sweep(asked.points)
+    return [make(what, value) for value in values]
+
+
+def _given(asked: Asked, book: Ledger) -> Spec:
+    """A whole experiment from elsewhere. It may be sent to another server; what it is stays as it is."""
+    name = "--spec" if asked.spec_file is not None else "--like"
+    _nothing_beside(name, asked)
+    found = read_spec(asked.spec_file) if asked.spec_file is not None else _earlier(book, asked.like or "")
+    changed: dict[str, Any] = {"url": asked.url, "model": asked.model, "key_env": asked.key_env}
+    there = msgspec.structs.replace(found.endpoint, **{key: value for key, value in changed.items() if value})
+    both = {**found.known, **known(asked.facts)}
+    return msgspec.structs.replace(found, endpoint=there, known=both).repeated(headers(asked.header))
+
+
+def _nothing_beside(name: str, asked: Asked) -> None:
+    """A document says all; an option beside it would be passed over in silence."""
+    words = asked.words
+    beside = {
+        "--spec" if name == "--like" else "--like": asked.spec_file if name == "--like" else asked.like,
+        "--workload": asked.workload_path,
+        "--rate": words.rate,
+        "--cv": words.cv,
+        "--concurrency": words.concurrency,
+        "--input": words.input,
+        "--output": words.output,
+        "--duration": words.duration,
+        "--requests": words.requests,
+        "--seed": words.seed,
+        "--slo": asked.limits,
+        "--warmup": asked.warm,
+        "--processes": asked.processes,
+        "--completions": asked.completions or None,
+        "--no-stream": asked.whole or None,
+        "--no-salt": asked.unsalted or None,
+        "--no-probe": asked.unprobed or None,
+    }
+    said = [option for option, value in beside.items() if value is not None]
+    if said:
+        raise UsageError(
+            f"found {', '.join(said)} beside {name}, which says it already",
+            next=f"leave out {said[0]}, or change it in the document: measured/.../spec.json is one",
+        )
+
+
+def _earlier(book: Ledger, name: str) -> Spec:
+    folder = samples_folder(book, book.figure(name).run.samples)
+    if folder is None:
+        raise UsageError(f"{name} was not measured here: it has no samples", next="give a measured run, or --spec")
+    return read_folder(folder)[0]
+
+
+def _described(asked: Asked, words: Words) -> Spec:
+    """The spec that the options describe."""
+    if asked.workload_path is not None and words != Words():
+        raise UsageError(
+            "found --workload beside options of a workload, expected one of them",
+            next="leave out --rate, --cv, --concurrency, --input, --output, --duration, --requests and --seed",
+        )
+    return Spec(
+        endpoint=_endpoint(asked),
+        workload=workload_file(asked.workload_path) if asked.workload_path is not None else workload(words),
+        stop_after_s=stop_after_s(words),
+        slo=slo(asked.limits),
+        warmup=warmup(asked.warm),
+        processes=asked.processes or 1,
+        salted=not asked.unsalted,
+        calibrated=not asked.unprobed,
+        known=known(asked.facts),
+    )
+
+
+def _endpoint(asked: Asked) -> Endpoint:
+    if asked.url is None:
+        raise UsageError("measure needs an address, --spec or --like", next="caveat measure http://localhost:8000 ...")
+    return endpoint(
+        asked.url,
+        asked.model or UNNAMED,
+        key_env=asked.key_env,
+        header=asked.header,
+        completions=asked.completions,
+        stream=not asked.whole,
+    )

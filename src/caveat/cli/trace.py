@@ -1,0 +1,287 @@
+"""caveat trace: recorded traffic described, fitted, made into a profile that holds no text, and synthesized."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import typer
+
+from caveat.cli.console import JsonOption, emit, heading, plural, show, show_lines
+from caveat.errors import EXIT_NO, EXIT_YES, InputError, Problem, UsageError
+from caveat.publish import cell, plain_table
+from caveat.units import format_number, format_seconds
+from caveat.workload import (
+    Candidate,
+    Profile,
+    Recording,
+    TraceDescription,
+    Workload,
+    decode_profile,
+    decode_workload,
+    describe_trace,
+    encode_profile,
+    encode_workload,
+    first_seconds,
+    fit_trace,
+    privacy_statement,
+    profile_of,
+    read_trace,
+    scaled_lengths,
+    sped_up,
+    synthesize,
+    thinned,
+)
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    help="""Describe, fit, profile or synthesize recorded traffic.
+
+    Known formats: Mooncake and Bailian JSONL, Azure and BurstGPT CSV, the JSONL of vLLM, SGLang and AIPerf,
+    OpenAI-style request logs (text is counted and dropped), and CSV, JSONL or Parquet with a map of columns.
+
+    \b
+    Examples:
+      caveat trace describe conversation_trace.jsonl
+      caveat trace fit AzureLLMInferenceTrace_conv.csv -o workload.json
+      caveat trace profile requests.jsonl -o traffic.json --privacy
+      caveat trace synthesize traffic.json -o replay.jsonl --requests 10000
+    """,
+)
+
+TraceFile = Annotated[Path, typer.Argument(help="Trace file.")]
+FormatOption = Annotated[str | None, typer.Option("--format", help="Format, where it is not recognised.")]
+ColumnsOption = Annotated[
+    str | None, typer.Option("--columns", help="Map of columns: time=ts,input=prompt_len,output=gen_len[,session=id].")
+]
+UnitOption = Annotated[str | None, typer.Option("--time-unit", help="s, ms, us, ns or date, where not recognised.")]
+FirstOption = Annotated[float | None, typer.Option("--first", help="Only the first so many seconds.")]
+ThinOption = Annotated[int, typer.Option("--thin", help="Every k-th request.", min=1)]
+SpeedOption = Annotated[float, typer.Option("--speed", help="Times divided by this.")]
+ScaleOption = Annotated[str | None, typer.Option("--scale", help="Lengths times these: INPUT,OUTPUT.")]
+OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")]
+
+
+@app.command()
+def describe(
+    file: TraceFile,
+    form: FormatOption = None,
+    columns: ColumnsOption = None,
+    time_unit: UnitOption = None,
+    first: FirstOption = None,
+    thin: ThinOption = 1,
+    speed: SpeedOption = 1.0,
+    scale: ScaleOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Rates at several time scales, burstiness, lengths, prefix reuse, sessions; what is wrong with the file.
+
+    Exit 1 where the file has problems.
+    """
+    recording, problems = _read(file, form, columns, time_unit)
+    recording = changed(recording, first=first, thin=thin, speed=speed, scale=scale)
+    description = describe_trace(recording)
+    if as_json:
+        emit({**msgspec.to_builtins(description), "problems": [msgspec.to_builtins(p) for p in problems]})
+    else:
+        _print(description, problems)
+    return EXIT_NO if problems else EXIT_YES
+
+
+@app.command()
+def fit(
+    file: TraceFile,
+    form: FormatOption = None,
+    columns: ColumnsOption = None,
+    time_unit: UnitOption = None,
+    first: FirstOption = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the tests.")] = 0,
+    output: OutputOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """The simplest workload that passes stated tests, and what it fails to reproduce. Exit 1 where none passes."""
+    recording, problems = _read(file, form, columns, time_unit)
+    result = fit_trace(changed(recording, first=first), name=file.stem, seed=seed)
+    if output is not None:
+        output.write_bytes(encode_workload(result.workload))
+    if as_json:
+        emit({**msgspec.to_builtins(result), "problems": [msgspec.to_builtins(p) for p in problems]})
+    else:
+        _print_problems(problems)
+        _print_candidates("arrivals", result.arrivals)
+        _print_candidates("lengths", result.lengths)
+        heading("what the chosen workload does not reproduce")
+        show_lines(result.misses or ("nothing that was tested",))
+        show_lines(result.notes)
+        if output is not None:
+            show(cell(f"workload: {output}"))
+    chosen = result.arrivals[-1].passed if result.arrivals else False
+    return EXIT_YES if chosen or any(candidate.passed for candidate in result.arrivals) else EXIT_NO
+
+
+@app.command()
+def profile(
+    file: TraceFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    form: FormatOption = None,
+    columns: ColumnsOption = None,
+    time_unit: UnitOption = None,
+    min_count: Annotated[int, typer.Option("--min-count", help="No record stands for fewer requests.", min=2)] = 10,
+    privacy: Annotated[bool, typer.Option("--privacy", help="Say what can and cannot be recovered.")] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """A small file that anybody can replay: arrivals, lengths, their dependence, sharing; no text."""
+    recording, problems = _read(file, form, columns, time_unit)
+    made = profile_of(recording, min_count=min_count, name=file.stem)
+    content = encode_profile(made)
+    output.write_bytes(content)
+    if as_json:
+        said = privacy_statement(made).splitlines() if privacy else []
+        emit(
+            {
+                "format": "caveat-profiled/1",
+                "file": str(output),
+                "bytes": len(content),
+                "requests": made.requests,
+                "privacy": said,
+            }
+        )
+        return EXIT_NO if problems else EXIT_YES
+    _print_problems(problems)
+    show(cell(f"{output}: {plural(made.requests, 'request')} in {len(content):,} bytes"))
+    if privacy:
+        show_lines(privacy_statement(made).splitlines(), indent=0)
+    return EXIT_NO if problems else EXIT_YES
+
+
+@app.command("synthesize")
+def synthesize_(
+    source: Annotated[Path, typer.Argument(help="Traffic profile or workload document.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Trace file to write.")],
+    requests: Annotated[int | None, typer.Option("--requests", help="At most so many.", min=1)] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Another seed.")] = None,
+    form: Annotated[str, typer.Option("--form", help="caveat or mooncake.")] = "caveat",
+    as_json: JsonOption = False,
+) -> int:
+    """A new trace of the same traffic, from a profile or a workload."""
+    if form not in ("caveat", "mooncake"):
+        raise UsageError(f"--form: found {form!r}, expected caveat or mooncake")
+    shape: Literal["caveat", "mooncake"] = "mooncake" if form == "mooncake" else "caveat"
+    count = synthesize(read_source(source), output, requests=requests, seed=seed, form=shape)
+    if as_json:
+        emit({"format": "caveat-synthesized/1", "file": str(output), "requests": count})
+    else:
+        show(cell(f"{output}: {plural(count, 'request')}"))
+    return EXIT_YES
+
+
+def read_source(path: Path) -> Profile | Workload:
+    """A traffic profile or a workload document, told apart by its format key."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}", next="check the path") from error
+    if path.suffix.lower() == ".toml":
+        return decode_workload(data, "toml")
+    return decode_profile(data) if b"caveat-profile/" in data[:4096] else decode_workload(data, "json")
+
+
+def changed(
+    recording: Recording, *, first: float | None = None, thin: int = 1, speed: float = 1.0, scale: str | None = None
+) -> Recording:
+    """The recording with the changes that options ask for; each stands in its source."""
+    if first is not None:
+        recording = first_seconds(recording, first)
+    if thin != 1:
+        recording = thinned(recording, thin)
+    if scale is not None:
+        recording = scaled_lengths(recording, **_factors(scale))
+    return sped_up(recording, speed) if speed != 1.0 else recording
+
+
+def _factors(text: str) -> dict[str, float]:
+    try:
+        given = [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"--scale: found {text!r}, expected INPUT,OUTPUT like 0.1,0.2") from error
+    return {"input": given[0], "output": given[-1]}
+
+
+def _read(
+    file: Path, form: str | None, columns: str | None, time_unit: str | None
+) -> tuple[Recording, tuple[Problem, ...]]:
+    mapped = dict(pair.split("=", 1) for pair in columns.split(",") if "=" in pair) if columns else None
+    found = read_trace(file, format=form, columns=mapped, time_unit=time_unit)
+    return found.recording, found.problems
+
+
+def _print(d: TraceDescription, problems: Sequence[Problem]) -> None:
+    show(cell(d.source.words()))
+    rate = f", {format_number(d.mean_qps)} requests/s" if d.mean_qps is not None else ""
+    cv = f", cv of gaps {d.gap_cv:.2f}" if d.gap_cv is not None else ""
+    show(cell(f"{plural(d.requests, 'request')} over {format_seconds(d.span_s)}{rate}{cv}"))
+    heading("rates")
+    names = list(msgspec.structs.asdict(d.rates[0])) if d.rates else []
+    table = plain_table([name.replace("_", " ") for name in names], right=[name.replace("_", " ") for name in names])
+    for row in d.rates:
+        table.add_row(*(_cell(value) for value in msgspec.structs.asdict(row).values()))
+    show(table)
+    heading("tokens")
+    show_lines([f"input   {_statistics(d.input_tokens)}", f"output  {_statistics(d.output_tokens)}"], indent=0)
+    if d.correlation is not None:
+        show(cell(f"rank correlation of input and output {d.correlation:.2f}; {d.without_output:,} without output"))
+    if d.prefixes is not None:
+        p = d.prefixes
+        heading("shared prefixes")
+        show_lines(
+            [
+                f"{p.share:.1%} of {p.blocks:,} blocks of {p.block_tokens} tokens were seen before "
+                f"({p.share_of_tokens:.1%} of input tokens), in {p.reusing:.1%} of requests",
+                "if forgotten after so many seconds: " + ", ".join(f"{k} {v:.1%}" for k, v in p.within_s.items()),
+                "with a cache of so many blocks: " + ", ".join(f"{k} {v:.1%}" for k, v in p.within_blocks.items()),
+            ],
+            indent=0,
+        )
+    if d.sessions is not None:
+        s = d.sessions
+        heading("conversations")
+        show_lines(
+            [f"{s.sessions:,}; turns {_statistics(s.turns)}; seconds between {_statistics(s.between_s)}"], indent=0
+        )
+    show_lines(d.notes, indent=0)
+    _print_problems(problems)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {number:.2f}" for key, number in value.items())
+    if isinstance(value, float):
+        return format_number(value)
+    return "-" if value is None else f"{value:,}"
+
+
+def _statistics(numbers: dict[str, float]) -> str:
+    return ", ".join(f"{name} {format_number(value)}" for name, value in numbers.items())
+
+
+def _print_problems(problems: Sequence[Problem]) -> None:
+    for problem in problems:
+        where = f"{problem.path}:{problem.line}" if problem.line else problem.path
+        found = f" (found {problem.found}, expected {problem.expected})" if problem.found else ""
+        show_lines([f"{problem.code}: {problem.message}{found} [{where}]"], indent=0)
+
+
+def _print_candidates(what: str, candidates: Sequence[Candidate]) -> None:
+    heading(what)
+    for candidate in candidates:
+        show(cell(f"{'ok' if candidate.passed else 'NO'}  {candidate.kind}: {candidate.words}"))
+        for test in (test for test in candidate.tests if not test.passed):
+            p = "" if test.p_value is None else f", p {test.p_value:.3g}"
+            show_lines(
+                [f"{test.name}: {format_number(test.observed)} here, {format_number(test.expected)} of it{p}"], indent=6
+            )
