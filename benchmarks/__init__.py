@@ -1,0 +1,1 @@
+"""Benchmarks: how long things take, printed side by side. Not tests: no clock fails a build."""

@@ -15,6 +15,7 @@ def write_redhat(root: Path, *, duration_ns: int = 674_472_826_893) -> Path:
         effective_min_query_count=100,
         effective_performance_sample_count=13_368,
         generated_query_count=26_736,
+        result_query_count=26_736,
         generated_query_duration=duration_ns,
     )
     return write_result(root, submitter="Acme", said=said)

@@ -69,7 +69,7 @@ def test_help_loads_nothing_heavy():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("verb", ["discount", "compare", "cite", "figures"])
+@pytest.mark.parametrize("verb", ["discount", "ask", "cite", "figures"])
 def test_a_verb_loads_only_what_it_uses(verb):
     """Parsing its options needs neither the engine nor the screen; the caveats' pages only who shows figures."""
     heavy = ("numpy", "duckdb", "pyarrow", "rich", "caveat.caveats")

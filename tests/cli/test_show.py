@@ -12,12 +12,14 @@ from tests.cli.golden import golden, settled
 
 
 def test_the_card_at_a_hundred_columns(caveat, acme):
-    """Head, validity, conditions, what is undisclosed, partners, provenance, caveats."""
+    """Head, validity, conditions, provenance; the lists that grow with their tables are tested where they are kept."""
     done = caveat("show", "bench/acme/monday")
     above, _, rest = settled(done.out).partition("\nundisclosed\n")
     _, _, below = rest.partition("\n\n")
     assert (done.code, done.err) == (EXIT_YES, "")
+    below, _, said = below.partition("caveats\n")
     assert f"{above}\n\n{below}" == golden("show")
+    assert said.startswith("self-reported: ")
 
 
 def test_a_figure_has_many_names(caveat, acme):

@@ -18,7 +18,9 @@ def parsed(request: bytes) -> tuple[str, dict[str, str], dict[str, Any]]:
     return line, dict(header.split(": ", 1) for header in headers), json.loads(body)
 
 
-def made(prompt: str, tokens: int, decoding: Decoding | None = None, **fields) -> tuple[str, dict[str, str], dict[str, Any]]:
+def made(
+    prompt: str, tokens: int, decoding: Decoding | None = None, **fields
+) -> tuple[str, dict[str, str], dict[str, Any]]:
     endpoint = Endpoint(**{"url": "http://host:8000/base/v1/", "model": "m", **fields})
     request = RequestBytes(endpoint, decoding or Decoding(), {"KEY": "sk-1"}).make(escaped(prompt), tokens)
     line, headers, body = parsed(request)

@@ -36,7 +36,7 @@ from tests.loadgen.server import (
 LINE = b"data: " + b"x" * (10 << 20)
 
 # class that the sample gets, and the steps of the server
-FAULTS: dict[str, tuple[str | None, Iterable[Step]]] = {
+FAULTS: dict[str, tuple[str | None, list[Step]]] = {
     "a good answer": (None, [GOOD]),
     "no [DONE] but a finish reason": (None, [stream(delta(content="a"), finish(), done=False)]),
     "[DONE] and no end of the body": (None, [STREAM, chunk(sse(delta(content="a"), "[DONE]")), CLOSE]),
@@ -74,18 +74,35 @@ FAULTS: dict[str, tuple[str | None, Iterable[Step]]] = {
 def test_whatever_a_server_does_becomes_a_sample_with_its_class(error, steps):
     """Nothing hangs, nothing is lost, and a good request goes through before and after."""
     settings = Settings(timeout_s=0.6, idle_s=0.3, connect_timeout_s=2.0)
-    with Server(lambda number, _: steps if number == 1 else [GOOD]) as server:
-        rows = offered(server.url, Flat(3, concurrency=1), settings=settings)
-    assert [row["error_class"] for row in rows] == [None, error, None]
-    assert (rows[1]["error_text"] is None) == (error is None)
+    with Server(lambda number, _: steps if number == 2 else [GOOD]) as server:
+        rows = offered(server.url, Flat(4, concurrency=1), settings=settings)
+    assert [row["error_class"] for row in rows] == [None, None, error, None]
+    assert (rows[2]["error_text"] is None) == (error is None)
     assert error is None or error in CLASSES or error.startswith("http-")
     assert all(row["ready_ns"] <= row["sent_ns"] <= row["end_ns"] for row in rows)
+
+
+def test_a_server_that_closes_behind_each_answer_costs_connections_and_no_request():
+    """It is found out at the first reuse: what it never read is sent again, and no connection is used twice after."""
+    with Server(lambda *_: [GOOD, CLOSE]) as server:
+        rows = offered(server.url, Flat(20, concurrency=4))
+        assert len(server.requests) == 20
+    assert {row["error_class"] for row in rows} == {None}
+    assert [row["connected_ns"] is not None for row in rows].count(True) == 16
+
+
+def test_where_connections_are_known_to_be_kept_one_that_closes_is_a_failure():
+    """The server has kept one for a second request: nothing is sent twice after that."""
+    with Server(lambda number, _: [CLOSE] if number in (2, 5) else [GOOD]) as server:
+        rows = offered(server.url, Flat(8, concurrency=1))
+        assert len(server.requests) == 8
+    assert [row["request"] for row in rows if row["error_class"] == "reset-before-first-byte"] == [2, 5]
 
 
 def test_a_sample_holds_the_times_and_counts_of_its_request():
     """Role-only chunks are no tokens, chunks are counted as chunks, and counts are the server's own."""
     details = {"prompt_tokens_details": {"cached_tokens": 5}, "completion_tokens_details": {"reasoning_tokens": 1}}
-    steps = [
+    steps: list[Step] = [
         STREAM + chunk(sse(delta(role="assistant", content=""))),
         0.03,
         chunk(sse(delta(reasoning_content="hm"))),
@@ -200,6 +217,7 @@ def test_an_open_loop_sends_what_is_due_whatever_has_not_been_answered():
     assert [row["scheduled_ns"] for row in rows] == [5_000_000 * number for number in range(20)]
     assert [row["ready_ns"] for row in rows] == [row["scheduled_ns"] for row in rows]
     assert all(row["sent_ns"] >= row["scheduled_ns"] for row in rows), "never early"
+    assert clock.start_ns is not None
     opened_ns = opened[0] - clock.start_ns
     assert all(row["first_token_ns"] >= opened_ns for row in rows)
     assert rows[0]["first_token_ns"] - rows[0]["ready_ns"] >= 95_000_000, "the first waited for the nineteenth after it"

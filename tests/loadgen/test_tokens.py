@@ -23,14 +23,14 @@ def test_a_straight_line_is_found_and_leaves_no_error():
 def test_the_error_is_measured_on_lengths_that_the_fit_has_not_seen():
     """Here 40 words are 10 tokens more than the line says."""
     found = calibrate_tokens(lambda words: words + 10 * (words == 40))
-    assert (found.residual_tokens, found.residual_share) == (pytest.approx(10), pytest.approx(10 / 50))
+    assert [found.residual_tokens, found.residual_share] == pytest.approx([10, 10 / 50])
     assert "1 tokens a word" in found.sentence()
 
 
 def test_lengths_that_the_server_refuses_are_left_out():
     """A context of 100 tokens."""
     found = calibrate_tokens(lambda words: words + 5 if words < 100 else None)
-    assert (found.tokens_per_word, found.overhead_tokens) == (pytest.approx(1), pytest.approx(5))
+    assert [found.tokens_per_word, found.overhead_tokens] == pytest.approx([1, 5])
 
 
 @pytest.mark.parametrize("count", [lambda _: None, lambda words: words if words == 8 else None, lambda _: 7])
@@ -46,7 +46,12 @@ def test_a_tokenizer_file_chooses_words_of_one_token(tmp_path):
     path = tmp_path / "tokenizer.json"
     vocabulary = {word: number for number, word in enumerate(["[UNK]", *WORDS[::2]])}
     vocabulary |= {letter: len(vocabulary) + n for n, letter in enumerate("abcdefghijklmnopqrstuvwxyz")}
-    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "", "vocab": vocabulary}
+    model: dict[str, object] = {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "",
+        "vocab": vocabulary,
+    }
     model["max_input_chars_per_word"] = 100
     path.write_text(json.dumps({"version": "1.0", "pre_tokenizer": {"type": "Whitespace"}, "model": model}))
     words = single_token_words(str(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +32,7 @@ def loopback(
 ) -> int:
     """Serve an OpenAI-compatible endpoint that answers in known times and logs the truth about every request.
 
-    It ends with Ctrl-C. What it did: GET /loopback/log.
+    It ends with Ctrl-C or SIGTERM. What it did: GET /loopback/log.
 
     \b
     Examples:
@@ -42,6 +43,7 @@ def loopback(
     behaviour = read_behaviour(file) if file is not None else _behaviour(ttft, itl, slots)
 
     def ready(url: str, stop: Callable[[], None]) -> None:
+        signal.signal(signal.SIGTERM, lambda *_: stop())
         if as_json:
             emit({"format": "caveat-loopback/1", "url": url})
         else:

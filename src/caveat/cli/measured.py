@@ -96,9 +96,9 @@ def print_sweep(runs: Sequence[Run]) -> None:
         cells = [_cell(run, key) for key in (*keys, "caveat-tpot-usage.p50", "caveat-goodput-share")]
         table.add_row(run.id[:SHOWN], f"{_asked(run):g}", *map(cell, cells), "yes" if is_valid(run) else "NO")
     show(table)
-    show(
-        cell(""),
-        cell("asked: requests/s of an open loop, or requests in flight of a closed one; caveat show ID has it all"),
+    show(cell(""))
+    show_lines(
+        ["asked: requests/s of an open loop, or requests in flight of a closed one; caveat show ID has it all"], indent=0
     )
     _print_curve(runs)
 

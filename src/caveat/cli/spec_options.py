@@ -46,7 +46,7 @@ Length = Fixed | Uniform | Lognormal
 
 def length(text: str) -> Length:
     """`512`, `100-900` (uniform) or `lognormal:500:1.2` (mean, cv). UsageError else."""
-    if text.isdigit():
+    if text.isascii() and text.isdigit():
         return Fixed(value=int(text))
     if found := re.fullmatch(r"(\d+)-(\d+)", text):
         return Uniform(low=int(found[1]), high=int(found[2]))
@@ -87,7 +87,7 @@ def warmup(text: str | None) -> WarmUp | None:
         return None
     if text == "steady":
         return WarmUp(until_steady=True)
-    return WarmUp(first_requests=int(text)) if text.isdigit() else WarmUp(first_s=seconds(text))
+    return WarmUp(first_requests=int(text)) if text.isascii() and text.isdigit() else WarmUp(first_s=seconds(text))
 
 
 def headers(texts: Sequence[str]) -> dict[str, str]:

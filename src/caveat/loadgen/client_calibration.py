@@ -97,8 +97,8 @@ def measure_client(
     """Measure against a fast endpoint, in some three seconds: at full speed, then nearly idle."""
     target = HttpTarget(endpoint, processes=processes, environ=environ)
     busy, idle = _Times(), _Times()
-    target.offer(_Short(_BUSY_REQUESTS, 0, _BUSY_CONCURRENCY), busy, WallClock())
-    target.offer(_Short(_IDLE_REQUESTS, NS_PER_S // _IDLE_RATE, None), idle, WallClock())
+    target.offer(EqualRequests(_BUSY_REQUESTS, 0, _BUSY_CONCURRENCY), busy, WallClock())
+    target.offer(EqualRequests(_IDLE_REQUESTS, NS_PER_S // _IDLE_RATE, None), idle, WallClock())
     return ClientCalibration(
         machine=machine(),
         version=version,
@@ -131,7 +131,7 @@ def _keep(path: Path, found: ClientCalibration) -> None:
 
 
 @dataclass(frozen=True)
-class _Short:
+class EqualRequests:
     """A plan of equal short requests."""
 
     count: int

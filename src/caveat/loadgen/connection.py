@@ -59,6 +59,7 @@ class Connection(asyncio.Protocol):
         self._fd = -1
         self.transport: asyncio.Transport | None = None
         self.ticket: Ticket | None = None
+        self.answers = 0  # that it has carried
         self.connected_ns = 0
         self.last_ns = 0
 

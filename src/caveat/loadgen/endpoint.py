@@ -19,6 +19,7 @@ HIDDEN = "[hidden]"
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a header's name, RFC 9110 section 5.6.2
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # and its value: no line ends, no control characters
 _OURS = ("host", "content-length", "transfer-encoding", "connection", "expect")
+_LONG = 8  # characters: a value as long as a key is hidden whatever its header is called, a short word is not
 _SECRET = re.compile(r"auth|key|token|secret|cookie|credential|password", re.IGNORECASE)
 
 
@@ -86,7 +87,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def secrets(self, environ: Mapping[str, str] | None = None) -> tuple[str, ...]:
         """Texts that must not appear in any sample: the key and the values of headers."""
         key = self.key(environ)
-        values = [value for name, value in self.headers.items() if _SECRET.search(name)]
+        values = [value for name, value in self.headers.items() if _SECRET.search(name) or len(value) >= _LONG]
         return tuple(text for text in (key, *values) if text)
 
     def describe(self) -> dict[str, str]:

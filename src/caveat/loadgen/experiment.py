@@ -1,8 +1,4 @@
-"""One experiment: probes, plan, run, self-measurement and engine facts, all kept in one folder.
-
-    spec.json         the resolved spec, without keys
-    samples.parquet   one row a request; while the run goes, samples.parquet.parts/
-    notes.json        what was learned around the run: plan digest, probes, client, engine facts
+"""One experiment: probes, plan, run, self-measurement and engine facts, all kept in one folder (folder.py).
 
 `record.py` makes the Run from the folder alone, so that a killed run still gives what it had.
 """
@@ -16,40 +12,23 @@ from pathlib import Path
 import msgspec
 
 from caveat.errors import CannotSayError
-from caveat.loadgen.client_calibration import ClientCalibration
+from caveat.loadgen.client_calibration import ClientCalibration, machine
 from caveat.loadgen.clock import WallClock
-from caveat.loadgen.engine import EngineFacts, engine_facts
+from caveat.loadgen.engine import EngineFacts, Fact, engine_facts
+from caveat.loadgen.failures import readable
+from caveat.loadgen.folder import SAMPLES, Notes, new_folder, write_notes
 from caveat.loadgen.generator import HttpTarget
 from caveat.loadgen.probe import calibrate_prompts
 from caveat.loadgen.prompts import PromptSettings, fresh_salt
-from caveat.loadgen.selfcheck import ClientHealth
-from caveat.loadgen.spec import Spec, encode_spec
+from caveat.loadgen.spec import Spec
+from caveat.loadgen.stopping import InTime, Stop
 from caveat.loadgen.tokens import TokenCalibration
 from caveat.measure import Cancel, Live, ParquetSink, Tee
 from caveat.workload import plan_digest
 
-SPEC, SAMPLES, NOTES = "spec.json", "samples.parquet", "notes.json"
-
-
-class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was learned around a run. None is what was not looked for or not reached."""
-
-    format: str = "caveat-notes/1"
-    version: str
-    started: str
-    plan: str
-    salt: int | None = None
-    prompts: TokenCalibration | None = None
-    prompts_unknown: str | None = None
-    before: EngineFacts | None = None
-    after: EngineFacts | None = None
-    health: ClientHealth | None = None
-    calibration: ClientCalibration | None = None
-    interrupted: bool = False
-
 
 class Watched(msgspec.Struct, frozen=True):
-    """What a live view needs: how it goes, the plan's clock, and the planned end of arrivals."""
+    """What a live view needs: how it goes, and the plan's clock."""
 
     live: Live
     clock: WallClock
@@ -62,6 +41,7 @@ def experiment(
     version: str,
     started: str,
     rng: random.Random,
+    subject: str = "",
     calibration: ClientCalibration | None = None,
     cancel: Cancel | None = None,
     watch: Callable[[Watched], None] | None = None,
@@ -69,25 +49,48 @@ def experiment(
 ) -> Notes:
     """Carry out the spec and leave everything in `folder`, which must not hold a run yet.
 
-    `started` is the ISO time of the caller's clock, `rng` gives the salt, `watch` is called once when the run begins.
-    Raises what endpoint, plan and disk raise; whatever happens, the samples that came are kept.
+    `started` is the ISO time of the caller's clock, `rng` gives the salt, `subject` is the run's name in the ledger,
+    `watch` is called once when the run begins. Nothing is left on disk where the endpoint refuses the probes; later,
+    whatever happens, the samples that came are kept. Raises what endpoint, plan and disk raise.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / SPEC).write_bytes(encode_spec(spec))
+    import pyarrow.compute
+    import pyarrow.parquet  # noqa: F401  (loading them takes 0.1 s, which must not fall into the run)
+
     prompts, learned, unknown = _prompts(spec, rng, environ)
+    target = _target(spec, prompts, environ)
     plan = spec.workload.plan()
     notes = Notes(
         version=version,
         started=started,
         plan=plan_digest(plan),
+        subject=subject,
         salt=prompts.salt,
+        client=machine(),
         prompts=learned,
         prompts_unknown=unknown,
-        before=engine_facts(spec.endpoint, environ=environ),
+        before=_facts(spec, environ),
         calibration=calibration,
     )
-    write_notes(folder, notes)
-    target = HttpTarget(
+    clock, live = WallClock(), Live()
+    stop = Stop(spec.stop_after_s, clock, cancel)
+    with new_folder(folder, spec):
+        write_notes(folder, notes)
+        if watch is not None:
+            watch(Watched(live, clock))
+        target.offer(plan, InTime(Tee(ParquetSink(folder / SAMPLES), live), stop), clock, stop)
+        notes = msgspec.structs.replace(
+            notes,
+            health=target.health,
+            interrupted=stop.interrupted(),
+            by_clock=stop.by_clock,
+            after=_facts(spec, environ),
+        )
+        write_notes(folder, notes)
+    return notes
+
+
+def _target(spec: Spec, prompts: PromptSettings, environ: Mapping[str, str] | None) -> HttpTarget:
+    return HttpTarget(
         spec.endpoint,
         processes=spec.processes,
         decoding=spec.decoding,
@@ -96,25 +99,17 @@ def experiment(
         count_tokens_with=spec.tokenizer_file,
         environ=environ,
     )
-    clock, live = WallClock(), Live()
-    if watch is not None:
-        watch(Watched(live, clock))
-    target.offer(plan, Tee(ParquetSink(folder / SAMPLES), live), clock, cancel)
-    notes = msgspec.structs.replace(
-        notes,
-        health=target.health,
-        after=engine_facts(spec.endpoint, environ=environ),
-        interrupted=cancel is not None and cancel.requested(),
-    )
-    write_notes(folder, notes)
-    return notes
 
 
-def write_notes(folder: Path, notes: Notes) -> None:
-    """Whole or not at all."""
-    new = folder / f".{NOTES}"
-    new.write_bytes(msgspec.json.format(msgspec.json.encode(notes), indent=1) + b"\n")
-    new.replace(folder / NOTES)
+def _facts(spec: Spec, environ: Mapping[str, str] | None) -> EngineFacts:
+    """What the server says of itself, without what it echoes of our key."""
+    said = engine_facts(spec.endpoint, environ=environ)
+    secrets = spec.endpoint.secrets(environ)
+    clean = {
+        name: Fact(readable(fact.value, secrets) if isinstance(fact.value, str) else fact.value, fact.source)
+        for name, fact in said.facts.items()
+    }
+    return msgspec.structs.replace(said, facts=clean)
 
 
 def _prompts(

@@ -181,12 +181,15 @@ class Offering:
             self._flying.add(connection)
             connection.begin(ticket, now_ns)
         else:
-            task = self._loop.create_task(self._connect(ticket, now_ns))
-            self._connecting[task] = ticket
-            task.add_done_callback(self._never_connected)
+            self._send_on_new(ticket, now_ns)
         in_flight = len(self._flying) + len(self._connecting)
         if in_flight > self.tally.in_flight_most:
             self.tally.in_flight_most = in_flight
+
+    def _send_on_new(self, ticket: Ticket, issued_ns: int) -> None:
+        task = self._loop.create_task(self._connect(ticket, issued_ns))
+        self._connecting[task] = ticket
+        task.add_done_callback(self._never_connected)
 
     async def _connect(self, ticket: Ticket, issued_ns: int) -> None:
         task = asyncio.current_task()
@@ -214,6 +217,11 @@ class Offering:
         ticket = connection.ticket
         assert ticket is not None
         self._flying.discard(connection)
+        if error == "reset-before-first-byte" and not self._drain_until_ns and self._pool.may_have_closed(connection):
+            connection.ticket = None
+            ticket.payload = self._order.make(ticket)  # the same bytes again
+            self._send_on_new(ticket, connection.issued_ns)
+            return
         self._recorder.ended(connection, ticket, error, text, draining=self._drain_until_ns > 0)
         end_ns = connection.end_ns
         connection.ticket = None

@@ -16,9 +16,13 @@ MAX_IDLE = 65_536
 
 
 class Pool:
-    """Idle connections, the one used last on top: few connections stay warm, the others grow old and are dropped."""
+    """Idle connections, the one used last on top: few connections stay warm, the others grow old and are dropped.
 
-    __slots__ = ("_address", "_endpoint", "_idle", "_loop", "_make", "_timeout_s", "_tls", "opened", "where")
+    Some servers (llama.cpp's, after a stream) close a connection behind an answer without having said so. Until one
+    connection has carried two answers it is not known whether a server keeps them; see `may_have_closed`.
+    """
+
+    __slots__ = ("_address", "_endpoint", "_idle", "_keeps", "_loop", "_make", "_timeout_s", "_tls", "opened", "where")
 
     def __init__(
         self,
@@ -33,6 +37,7 @@ class Pool:
         self._idle: list[Connection] = []
         self.where: str | None = None  # numeric address, once resolved
         self.opened = 0
+        self._keeps: bool | None = None  # whether the server keeps connections; None: not known yet
 
     async def resolve(self) -> str:
         """Look the name up, once. Raises socket.gaierror."""
@@ -65,11 +70,28 @@ class Pool:
         return None
 
     def put(self, connection: Connection) -> None:
-        """It is idle again."""
-        if len(self._idle) < MAX_IDLE:
+        """It has carried an answer and is idle again."""
+        connection.answers += 1
+        if connection.answers == 2 and self._keeps is None:
+            self._keeps = True
+        if self._keeps is not False and len(self._idle) < MAX_IDLE:
             self._idle.append(connection)
         else:
             connection.close()
+
+    def may_have_closed(self, connection: Connection) -> bool:
+        """Whether a connection that was closed before the answer's first byte was closed behind the answer before it.
+
+        So it is taken where the server was never seen to keep one, and then no other is used a second time. That is
+        no fault of the server's, and the request, which it never read, may be sent again. Once connections are known
+        to be kept, one that closes is a failure.
+        """
+        if self._keeps or not connection.answers:
+            return False
+        self._keeps = False
+        while self._idle:
+            self._idle.pop().close()
+        return True
 
     async def connect(self) -> Connection:
         """A new connection. Raises OSError, ssl.SSLError or TimeoutError."""

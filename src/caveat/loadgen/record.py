@@ -3,64 +3,59 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from caveat.errors import InputError
 from caveat.figures import Check, Provenance, Run, Source, Value
 from caveat.loadgen.engine import EngineFacts, change
-from caveat.loadgen.experiment import NOTES, SAMPLES, SPEC, Notes
-from caveat.loadgen.selfcheck import ClientHealth, limit_sentences
-from caveat.loadgen.spec import Spec, decode_spec
-from caveat.measure import Client, Summary, run_of, summarize
+from caveat.loadgen.folder import SAMPLES, Notes, read_folder
+from caveat.loadgen.selfcheck import limit_sentences
+from caveat.loadgen.spec import Spec
+from caveat.measure import Client, SampleColumns, Summary, columns_of, run_of, summarize
+from caveat.units import format_seconds
 from caveat.workload import PlanStatistics
 
 HARNESS = "caveat"
+SUITE = "own measurement"
+_ENGINES = ("vllm", "sglang", "llamacpp")  # that name themselves as the owner of what they serve
 PRIMARY = ("caveat-output-tokens-rate-usage", "caveat-output-tokens-rate-client", "caveat-request-rate")
 
 
-def record(folder: Path, *, subject: str, seed: int = 0) -> Run:
-    """The Run of the experiment in `folder`. Raises InputError where the folder holds no experiment."""
+def record(folder: Path, *, subject: str | None = None, seed: int = 0) -> Run:
+    """The Run of the experiment in `folder`, however often it is asked for.
+
+    `subject` is that of the notes unless given; the document names the samples as `<subject>/samples.parquet`, which
+    is where they stand inside a ledger, and no other path. Raises InputError where the folder holds no experiment.
+    """
     spec, notes = read_folder(folder)
-    workload = spec.workload.plan().describe()
+    name = subject or notes.subject
+    if not name:
+        raise InputError(f"{folder}: the run has no name of its own", next="hand in a subject")
+    path = folder / SAMPLES
+    columns = columns_of(path)
     summary = summarize(
-        folder / SAMPLES,
-        workload=workload,
+        columns,
+        workload=spec.workload.plan().describe(),
         slo=spec.slo,
         warmup=spec.warmup,
         seed=seed,
         client=_client(spec, notes),
     )
-    samples = folder / SAMPLES
+    samples = f"{name}/{SAMPLES}"
+    source = Source(kind="samples", path=samples, sha256=_hash(path))
     run = run_of(
         summary,
-        subject=subject,
-        provenance=Provenance(
-            origin="measured",
-            sources=(Source(kind="samples", path=str(samples), sha256=_hash(samples)),),
-            tool_version=notes.version,
-        ),
+        subject=name,
+        provenance=Provenance(origin="measured", sources=(source,), tool_version=notes.version),
         conditions=_conditions(spec, notes),
         primary=_primary(summary),
-        samples=str(samples),
+        samples=samples,
     )
-    return msgspec.structs.replace(
-        run, validity=(*run.validity, *_cache_check(spec, notes)), notes=(*run.notes, *_notes(notes))
-    )
-
-
-def read_folder(folder: Path) -> tuple[Spec, Notes]:
-    """The spec and the notes of an experiment."""
-    try:
-        spec = decode_spec((folder / SPEC).read_bytes(), "json", name=SPEC)
-        notes = msgspec.json.decode((folder / NOTES).read_bytes(), type=Notes)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise InputError(
-            f"{folder}: no experiment here: {error}", next=f"give a folder with {SPEC}, {NOTES} and {SAMPLES}"
-        ) from error
-    return spec, notes
+    validity = (*run.validity, _completion(spec, notes, columns), *_cache_check(spec, notes))
+    return msgspec.structs.replace(run, validity=validity, notes=(*run.notes, *_notes(spec, notes)))
 
 
 def _hash(path: Path) -> str:
@@ -71,17 +66,17 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _client(spec: Spec, notes: Notes) -> Client:
+def _client(spec: Spec, notes: Notes) -> Client | None:
+    """What the generator knows of itself; nothing where it did not live to say it."""
     health, calibration = notes.health, notes.calibration
-    ceiling = calibration.requests_per_s if calibration else None
     if health is None:
-        return Client(ceiling_per_s=ceiling)
-    planned = None if notes.interrupted else PlanStatistics(spec.workload.plan()).requests
+        return None
+    whole = not (notes.interrupted or notes.by_clock)
     return Client(
-        planned=planned,
+        planned=PlanStatistics(spec.workload.plan()).requests if whole else None,
         cpu_share=health.cpu_share_p95,
         loop_lag_s=health.loop_lag_p99_s,
-        ceiling_per_s=ceiling,
+        ceiling_per_s=calibration.requests_per_s if calibration else None,
         limits=limit_sentences(health),
     )
 
@@ -90,32 +85,60 @@ def _conditions(spec: Spec, notes: Notes) -> dict[str, Value | None]:
     """What is known beside the samples. A person's word for the system; the server's word for itself."""
     said: dict[str, Value | None] = {
         "decoding": spec.decoding.describe(),
+        "salted": spec.salted,
+        "plan": notes.plan,
+        "suite": SUITE,
         "harness": HARNESS,
         "harness_version": notes.version,
-        "review": "self-reported",
+        "api": f"{spec.endpoint.dialect}, {'streamed' if spec.endpoint.stream else 'whole answers'}",
+        "client": f"{notes.client}, generator processes: {spec.processes}" if notes.client else None,
+        "review": "unverified",
         "run_date": notes.started,
         "model": spec.endpoint.model,
-        "suite": "own measurement",
         "prefix_caching": _caching(notes),
         "engine": _engine(notes.before),
         "modality": "text",
-        "fingerprint": notes.plan,
     }
     return {**said, **spec.known}
 
 
 def _engine(facts: EngineFacts | None) -> str | None:
-    """Family and version, where the server states them."""
-    if facts is None:
-        return None
-    parts = [facts.facts[name].value for name in ("engine_family", "version") if name in facts.facts]
-    return " ".join(str(part) for part in parts) or None
+    """Family and version, where the server states them. A version of nobody knows what names no engine."""
+    stated = {name: str(fact.value) for name, fact in facts.facts.items()} if facts else {}
+    owner = stated.get("owned_by", "")
+    family = stated.get("engine_family") or (owner if owner in _ENGINES else "")
+    return f"{family} {stated.get('version', '')}".strip() if family else None
 
 
 def _caching(notes: Notes) -> str | None:
     """On where the server's own counters say that prompts hit its cache; a cache that was never hit may be on."""
     grown = change(notes.before, notes.after) if notes.before and notes.after else {}
     return "on" if grown.get("prefix_cache_hits", 0) > 0 else None
+
+
+def _completion(spec: Spec, notes: Notes, columns: SampleColumns) -> Check:
+    """Whether what was asked for was done. Figures of a run that was cut short are true of what came before."""
+    aspect = "completion"
+    if notes.health is None:
+        sentence = "The run was interrupted: its process did not end it. These are the requests that were on disk."
+        return Check(aspect=aspect, outcome="unknown", sentence=sentence)
+    if notes.interrupted:
+        sentence = "The run was interrupted before its end; what was in flight was drained and is not measured."
+        return Check(aspect=aspect, outcome="unknown", sentence=sentence)
+    if not notes.by_clock:
+        return Check(aspect=aspect, outcome="pass", sentence=_went_through(spec))
+    cut = int(np.count_nonzero(columns.equal("phase", "drain") & columns.equal("error_class", "cancelled")))
+    sentence = (
+        f"No request was sent after {format_seconds(spec.stop_after_s or 0.0)}, as asked; those in flight were waited "
+        f"for, and {cut:,} did not end within {format_seconds(spec.settings.drain_s)}."
+    )
+    return Check(aspect=aspect, outcome="fail" if cut else "pass", sentence=sentence)
+
+
+def _went_through(spec: Spec) -> str:
+    if spec.stop_after_s is None:
+        return "The plan was carried out to its end."
+    return f"The plan came to its end before the {format_seconds(spec.stop_after_s)} that were asked for."
 
 
 def _cache_check(spec: Spec, notes: Notes) -> tuple[Check, ...]:
@@ -137,13 +160,13 @@ def _primary(summary: Summary) -> str | None:
     return next((key for key in PRIMARY if summary.row(key) is not None), None)
 
 
-def _notes(notes: Notes) -> tuple[str, ...]:
+def _notes(spec: Spec, notes: Notes) -> tuple[str, ...]:
     lengths = notes.prompts.sentence() if notes.prompts else notes.prompts_unknown
     said = (
+        "endpoint: " + ", ".join(f"{name} {value}" for name, value in spec.endpoint.describe().items()),
         f"prompt lengths: {lengths}" if lengths else "",
+        f"salt of the prompts: {notes.salt}" if notes.salt is not None else "",
         notes.calibration.sentence() if notes.calibration else "",
-        "the run was interrupted; what had been sent was drained" if notes.interrupted else "",
-        "the client's notes on itself are missing: the run did not end" if notes.health is None else "",
         *_said(notes.before),
     )
     return tuple(text for text in said if text)
@@ -153,8 +176,3 @@ def _said(facts: EngineFacts | None) -> tuple[str, ...]:
     if facts is None:
         return ()
     return tuple(f"{name}: {fact.value} ({fact.source})" for name, fact in sorted(facts.facts.items()))
-
-
-def health_json(health: ClientHealth | None) -> Mapping[str, object] | None:
-    """The client's notes on itself for JSON."""
-    return msgspec.to_builtins(health) if health is not None else None

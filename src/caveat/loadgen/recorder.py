@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from caveat.loadgen.answers import Usage
 from caveat.loadgen.connection import Connection
+from caveat.loadgen.endpoint import HIDDEN
 from caveat.loadgen.failures import CLIENT_LIMITS, readable
 from caveat.loadgen.feed import Ticket
 from caveat.loadgen.rows import DRAIN, MEASURED, WARMUP, Rows
@@ -52,7 +53,7 @@ class Recorder:
             c.chunks if c.event_stream else -1,
             c.bytes,
             self._phase(t, draining),
-            self._finishes.number(c.finish) if c.finish else -1,
+            self._finish(c.finish) if c.finish else -1,
             self._error(error),
         )
         if error:
@@ -74,6 +75,12 @@ class Recorder:
         if draining:
             return DRAIN
         return WARMUP if ticket.ready_ns - self._start_ns < self._warmup_ns else MEASURED
+
+    def _finish(self, reason: str) -> int:
+        """A word of the server's own: it may say our key back to us."""
+        for secret in self._secrets:
+            reason = reason.replace(secret, HIDDEN)
+        return self._finishes.number(reason)
 
     def _error(self, error: str) -> int:
         if not error:

@@ -8,21 +8,33 @@ format history
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from caveat.errors import InputError, UsageError
-from caveat.figures import Conditions, Value, conditions_of
+from caveat.errors import CaveatError, InputError, UsageError
+from caveat.figures import TABLE, Conditions, Value, conditions_of
 from caveat.loadgen.body import Decoding
 from caveat.loadgen.endpoint import HIDDEN, Endpoint
 from caveat.loadgen.settings import Settings
 from caveat.measure import Slo, WarmUp
-from caveat.workload import Workload
+from caveat.workload import Concurrency, Workload
 
 FORMAT: Literal["caveat-spec/1"] = "caveat-spec/1"
 MAX_BYTES = 64 << 20
+MAX_STOP_S = 1e8
+SHOWN = "caveat measure --help shows the options that make one"
+
+# What a person may say of a run. All else is what the run itself shows, or the word of a publisher.
+_SAYABLE_GROUPS = ("model", "system", "stack")
+_SAYABLE = {
+    *(row.key for row in TABLE if row.group in _SAYABLE_GROUPS),
+    *("modality", "availability", "power_run", "review"),
+}
+_REVIEWS = ("unverified", "self-reported")
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,7 +43,10 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     salted          prompts of this run share no beginning with those of any other
     tokenizer_file  words of one token each, and answers counted by it as well; else calibrated by the server's usage
     calibrated      ask the server a few probes first, to learn tokens per word; without, a word is taken for a token
+    stop_after_s    closed loops: no request is sent after so long, those in flight are waited for
     known           conditions that only a person knows: accelerator, engine, weight_precision, ...
+
+    Raises UsageError or DocumentError naming the field.
     """
 
     endpoint: Endpoint
@@ -45,13 +60,23 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     salted: bool = True
     calibrated: bool = True
     tokenizer_file: str | None = None
+    stop_after_s: float | None = None
     known: dict[str, Value] = {}
 
     def __post_init__(self) -> None:
-        self.conditions()
+        _check_known(self.known)
+        if self.stop_after_s is None:
+            return
+        if not 0 < self.stop_after_s <= MAX_STOP_S:
+            raise UsageError(f"stop_after_s: found {self.stop_after_s!r}, expected more than 0 s")
+        if not isinstance(self.workload.arrivals, Concurrency):
+            raise UsageError(
+                f"stop_after_s: found {self.stop_after_s:g} s beside planned arrivals, expected a closed loop",
+                next="give workload.limits.duration_s: it ends the plan itself",
+            )
 
     def conditions(self) -> Conditions:
-        """What the person said of the system. Raises DocumentError for what is no condition."""
+        """What the person said of the system."""
         return conditions_of(self.known)
 
     def kept(self) -> Spec:
@@ -59,16 +84,36 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         hidden = dict.fromkeys(self.endpoint.headers, HIDDEN)
         return msgspec.structs.replace(self, endpoint=msgspec.structs.replace(self.endpoint, headers=hidden))
 
-    def repeated(self, headers: dict[str, str]) -> Spec:
-        """The spec of an earlier run with its headers' values given anew; UsageError names those that are missing."""
-        missing = [n for n, value in self.endpoint.headers.items() if value == HIDDEN and n not in headers]
+    def repeated(self, headers: Mapping[str, str]) -> Spec:
+        """The spec of an earlier run with its headers' values given anew; UsageError names those that are missing.
+
+        Names are one whatever their case; the names of the earlier run stay as they were.
+        """
+        given = {name.lower(): (name, value) for name, value in headers.items()}
+        both = {}
+        for name, value in self.endpoint.headers.items():
+            _, both[name] = given.pop(name.lower(), (name, value))
+        missing = [name for name, value in both.items() if value == HIDDEN]
         if missing:
             raise UsageError(
                 f"the run had headers whose values were not kept: {', '.join(missing)}",
                 next="give them again with --header 'NAME: VALUE'",
             )
-        both = {**self.endpoint.headers, **headers}
+        both |= dict(given.values())
         return msgspec.structs.replace(self, endpoint=msgspec.structs.replace(self.endpoint, headers=both))
+
+
+def _check_known(known: Mapping[str, Value]) -> None:
+    """DocumentError for what is no condition, UsageError for what is not a person's to say."""
+    conditions_of(known)
+    for key in known:
+        if key not in _SAYABLE:
+            raise UsageError(
+                f"known.{key}: found a value, expected none: the run itself says it, or a publisher",
+                next="give what only a person knows of model, system and software: docs/conditions.md",
+            )
+    if known.get("review", _REVIEWS[0]) not in _REVIEWS:
+        raise UsageError(f"known.review: found {known['review']!r}, expected one of {', '.join(_REVIEWS)}")
 
 
 def read_spec(path: Path) -> Spec:
@@ -83,15 +128,29 @@ def read_spec(path: Path) -> Spec:
 
 
 def decode_spec(data: bytes, form: Literal["toml", "json"], *, name: str = "spec") -> Spec:
-    """The spec in a document."""
+    """The spec in a document. Raises InputError with the field; a value is quoted only where it is no secret."""
     try:
-        return msgspec.toml.decode(data, type=Spec) if form == "toml" else msgspec.json.decode(data, type=Spec)
+        plain = msgspec.toml.decode(data) if form == "toml" else msgspec.json.decode(data)
+        _refuse_unknown(plain)
+        return msgspec.convert(plain, Spec)
+    except CaveatError as error:
+        raise InputError(f"{name}: {error.message}", next=error.next or SHOWN) from error
     except msgspec.ValidationError as error:
         what, _, place = str(error).rpartition(" - at ")
         said = f"{place.strip('`').removeprefix('$.')}: {what}" if what else str(error)
-        raise InputError(f"{name}: {said}", next="docs/measuring.md shows a whole spec") from error
+        raise InputError(f"{name}: {said}", next=SHOWN) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
-        raise InputError(f"{name}: not {form.upper()}: {error}", next="docs/measuring.md shows a whole spec") from error
+        raise InputError(f"{name}: not {form.upper()}: {error}", next=SHOWN) from error
+
+
+def _refuse_unknown(plain: Any) -> None:
+    """Dataclasses let unknown fields pass in silence when decoded; an option that is not heard must be refused."""
+    for part, record in (("slo", Slo), ("warmup", WarmUp)):
+        given = plain.get(part) if isinstance(plain, dict) else None
+        names = [field.name for field in dataclasses.fields(record)]
+        unknown = [key for key in given if key not in names] if isinstance(given, dict) else []
+        if unknown:
+            raise InputError(f"{part}: found the field {unknown[0]!r}, expected one of {', '.join(names)}")
 
 
 def encode_spec(spec: Spec) -> bytes:

@@ -83,7 +83,7 @@ def _line(x: Sequence[int], y: Sequence[int]) -> tuple[float, float]:
 def load_tokenizer(path: str) -> Any:
     """A tokenizer.json through the `tokenizers` package (an extra). Raises UsageError or InputError."""
     try:
-        from tokenizers import Tokenizer  # type: ignore[import-not-found,unused-ignore]
+        from tokenizers import Tokenizer
     except ImportError as error:
         raise UsageError(
             "tokenizer: the package `tokenizers` is missing", next="pip install 'caveat[tokenizers]'"

@@ -2,6 +2,7 @@
 
 from caveat.publish.ask import Question, Questions, ask_claim, ask_figure, partners_of
 from caveat.publish.card import card
+from caveat.publish.charts_files import is_chart_name, write_chart
 from caveat.publish.cite import FORMS as CITATION_FORMS
 from caveat.publish.cite import Citation, cite, written
 from caveat.publish.claim import parse_claim
@@ -9,6 +10,7 @@ from caveat.publish.columns import checked_columns, chips
 from caveat.publish.export import FORMS as EXPORT_FORMS
 from caveat.publish.export import export
 from caveat.publish.figure_json import figure_json
+from caveat.publish.plot import Chart, plot_run, plot_sweep
 from caveat.publish.tables import (
     DEFAULT_COLUMNS,
     caveat_lines,
@@ -25,6 +27,7 @@ __all__ = [
     "CITATION_FORMS",
     "DEFAULT_COLUMNS",
     "EXPORT_FORMS",
+    "Chart",
     "Citation",
     "Question",
     "Questions",
@@ -41,15 +44,19 @@ __all__ = [
     "export",
     "figure_json",
     "figures_table",
+    "is_chart_name",
     "json_text",
     "latex",
     "markdown",
     "parse_claim",
     "partners_of",
     "plain_table",
+    "plot_run",
+    "plot_sweep",
     "printable",
     "spread_line",
     "two_line_table",
     "wrapped",
+    "write_chart",
     "written",
 ]

@@ -7,14 +7,17 @@ expression.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from caveat.figures import Figure
-from caveat.measure import Cdf, OverTime, Series
+from caveat.errors import InputError, UsageError
+from caveat.figures import SHOWN, Figure, Run
+from caveat.measure import Cdf, OverTime, Series, series_of
 from caveat.publish.charts_head import Head, head_of
 from caveat.units import format_seconds
 
@@ -45,8 +48,31 @@ _LATENCIES = (
 def run_chart(figure: Figure, series: Series) -> Spec:
     """The chart of a run whose primary (or chosen) figure heads it."""
     pairs = zip(_distributions(figure, series), _curves(series, figure), strict=True)
-    grid = {"columns": 2, "spacing": {"row": 64, "column": 66}, "bounds": "flush"}  # flush: the axes stand in lines
+    grid = {"columns": 2, "spacing": {"row": 66, "column": 66}, "bounds": "flush"}  # flush: the axes stand in lines
     return framed(head_of(figure), {"concat": [panel for pair in pairs for panel in pair], **grid})
+
+
+def series_of_run(run: Run, folder: Path) -> Series:
+    """The curves of a run of the ledger in `folder`, from the samples that its figures were made of.
+
+    UsageError for a run without samples, InputError where the file is no longer the one that the figures came from.
+    """
+    if run.samples is None:
+        raise UsageError(
+            f"run {run.id[:SHOWN]} has no samples: a few published numbers make no curve",
+            next="give a run that was measured here",
+        )
+    path = folder / run.samples
+    kept = next((source.sha256 for source in run.provenance.sources if source.kind == "samples"), "")
+    if kept and path.is_file() and kept != _hash(path):
+        raise InputError(f"{path}: found other samples than the figures were made of", next="caveat record FOLDER")
+    queries = run.conditions.number("queries")
+    return series_of(path, queries=int(queries) if queries else None)
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def framed(head: Head, content: Spec) -> Spec:
@@ -65,7 +91,7 @@ def framed(head: Head, content: Spec) -> Spec:
             "subtitlePadding": 8,
             "offset": 18,
         },
-        "resolve": {"scale": {"color": "independent"}},
+        "resolve": {"scale": {"color": "independent", "strokeDash": "independent"}},
         "background": "#ffffff",
         "padding": 18,
         "config": {
@@ -80,8 +106,6 @@ def framed(head: Head, content: Spec) -> Spec:
                 "titleFontWeight": "normal",
                 "titleFontSize": 10,
             },
-            "legend": {"labelColor": INK, "title": None, "symbolStrokeWidth": 3, "symbolType": "stroke"},
-            "title": {"color": INK},
         },
         **content,
     }
@@ -113,16 +137,20 @@ def _cdf_panel(title: str, curves: Sequence[tuple[Cdf, str, str]], figure: Figur
         "scale": {"domain": [0, 1]},
         "axis": {"title": _of(first), "format": "%", "values": [0, 0.25, 0.5, 0.75, 0.9, 1]},
     }
+    names = [(words, colour) for _, words, colour in curves]
+    dashes = {"domain": [words for words, _ in names], "range": [[1, 0], [3, 4]][: len(names)]}
+    line = {"type": "line", "interpolate": "step-after", "strokeWidth": 2}
+    dash = {"field": "curve", "type": "nominal", "scale": dashes, "legend": None}  # two curves that coincide both show
     layers = [
         {
             "data": {"values": _cdf_points(curves, scale)},
-            "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2},
-            "encoding": {"x": x, "y": y, "color": _colours([(words, colour) for _, words, colour in curves])},
+            "mark": line,
+            "encoding": {"x": x, "y": y, "color": _colours(names), "strokeDash": dash},
         },
         *_limit_layers(limit_s, x),
         *_percentile_layers(figure, first, x, y),
     ]
-    return _panel(title, layers)
+    return _panel(title, layers, names)
 
 
 def _of(cdf: Cdf) -> str:
@@ -172,18 +200,17 @@ def _limit_layers(limit_s: float | None, x: Spec) -> list[Spec]:
 def _percentile_layers(figure: Figure, cdf: Cdf, x: Spec, y: Spec) -> list[Spec]:
     """The figures of the run that lie on a curve. A percentile that the run could not state is not drawn."""
     points = [
-        {"s": tidy(row.value), "share": share, "words": f"{name} {format_seconds(row.value)}"}
+        {"s": tidy(row.value), "share": tidy(share * cdf.n / cdf.of), "words": f"{name} {format_seconds(row.value)}"}
         for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99))
         if (row := figure.run.row(f"{cdf.definition}.{name}")) is not None
     ]
     if not points:
         return []
-    of_all = [{**point, "share": tidy(point["share"] * cdf.n / cdf.of)} for point in points]
     text = {"type": "text", "align": "left", "dx": 7, "dy": 6, "fontSize": 10, "color": INK}
     dot = {"type": "point", "filled": True, "color": INK, "size": 26, "opacity": 1}
     return [
-        {"data": {"values": of_all}, "mark": dot, "encoding": {"x": x, "y": y}},
-        {"data": {"values": of_all}, "mark": text, "encoding": {"x": x, "y": y, "text": {"field": "words"}}},
+        {"data": {"values": points}, "mark": dot, "encoding": {"x": x, "y": y}},
+        {"data": {"values": points}, "mark": text, "encoding": {"x": x, "y": y, "text": {"field": "words"}}},
     ]
 
 
@@ -214,27 +241,31 @@ def _time_panel(
     """Curves over the seconds of the run; what is not of the measured window is shaded."""
     end_s = tidy(float(over.edges_s[-1]))
     points = [
-        {"at": tidy(at), "value": tidy(value), "curve": words}
+        {"at": tidy(at), "value": tidy(value) if np.isfinite(value) else None, "curve": words}  # None breaks the line
         for words, values, _ in curves
-        for at, value in zip(over.edges_s[:-1], values, strict=True)
-        if np.isfinite(value)
+        for at, value in zip(over.edges_s, [*values, values[-1]], strict=True)
     ]
     x = {
         "field": "at",
         "type": "quantitative",
         "scale": {"domain": [0, end_s], "nice": False},
-        "axis": {"title": "seconds from the start", "grid": False, "tickCount": 8},
+        "axis": {
+            "title": "seconds from the start; shaded: not measured",
+            "titlePadding": 2,
+            "grid": False,
+            "tickCount": 8,
+        },
     }
     axis: Spec = {"title": None, "tickCount": 4, **({"labelExpr": TIME_LABELS} if seconds else {})}
     y = {"field": "value", "type": "quantitative", "scale": {"zero": True}, "axis": axis}
-    colour = _colours([(words, colour) for words, _, colour in curves])
+    names = [(words, colour) for words, _, colour in curves]
     line = {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5}
     layers = [
         *_outside_layers(measured, end_s, x),
-        {"data": {"values": points}, "mark": line, "encoding": {"x": x, "y": y, "color": colour}},
+        {"data": {"values": points}, "mark": line, "encoding": {"x": x, "y": y, "color": _colours(names)}},
         *([] if limit_s is None else [_across(limit_s, y)]),
     ]
-    return _panel(title, layers)
+    return _panel(title, layers, names)
 
 
 def _outside_layers(measured: tuple[float, float], end_s: float, x: Spec) -> list[Spec]:
@@ -251,16 +282,25 @@ def _across(limit_s: float, y: Spec) -> Spec:
 
 
 def _colours(curves: Sequence[tuple[str, str]]) -> Spec:
-    """Colours by curve, named in a legend on the line of the panel's title; a single curve needs none."""
+    """Colours by curve. `_panel` names them: a legend of the library's would push the titles of panels about."""
     scale = {"domain": [words for words, _ in curves], "range": [colour for _, colour in curves]}
-    left = _WIDTH - sum(30 + 6 * len(words) for words, _ in curves)
-    legend = {"orient": "none", "direction": "horizontal", "legendX": left, "legendY": -20, "columnPadding": 8}
-    return {"field": "curve", "type": "nominal", "scale": scale, "legend": legend if len(curves) > 1 else None}
+    return {"field": "curve", "type": "nominal", "scale": scale, "legend": None}
 
 
-def _panel(title: str, layers: list[Spec]) -> Spec:
-    head = {"text": title, "anchor": "start", "fontSize": 12, "fontWeight": "bold"}
-    return {"width": _WIDTH, "height": _HEIGHT, "title": head, "layer": layers}
+def _panel(title: str, layers: Sequence[Spec], names: Sequence[tuple[str, str]] = ()) -> Spec:
+    """Layers under their title, with the names of the curves in their colours at the right of its line."""
+    said = [_words(title, 0, "left", INK, fontWeight="bold", fontSize=12)]
+    right = float(_WIDTH)
+    for words, colour in reversed(names if len(names) > 1 else ()):
+        said.append(_words(words, right, "right", colour, fontWeight="bold"))
+        right -= 6.5 * len(words) + 12
+    return {"width": _WIDTH, "height": _HEIGHT, "layer": [*layers, *said]}
+
+
+def _words(words: str, x: float, align: str, colour: str, **style: Any) -> Spec:
+    """A text at a place of the line above a panel."""
+    mark = {"type": "text", "x": x, "y": -13, "align": align, "color": colour, **style}
+    return {"data": {"values": [{"words": words}]}, "mark": mark, "encoding": {"text": {"field": "words"}}}
 
 
 def _empty(title: str, why: str) -> Spec:

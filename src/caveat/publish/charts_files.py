@@ -16,6 +16,7 @@ from caveat.errors import UsageError
 from caveat.publish.text import json_text, printable
 
 FORMS = (".png", ".svg", ".html", ".json")
+_OTHER_FORMS = (".pdf", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".htm", ".txt")
 _VERSION = "6.1"  # of Vega-Lite: the one that the specifications are written in
 _PIXELS = 2.0  # for each point of a PNG
 
@@ -52,6 +53,11 @@ def write_chart(spec: dict[str, Any], path: Path) -> None:
     new.replace(path)
 
 
+def is_chart_name(name: str) -> bool:
+    """Whether a text means a file for a chart, be it one of a form that is not written; no id ends like one."""
+    return Path(name).suffix.lower() in (*FORMS, *_OTHER_FORMS)
+
+
 def chart_form(path: Path) -> str:
     """The ending of the file's name, in small letters; UsageError unless it is one of FORMS."""
     form = path.suffix.lower()
@@ -82,7 +88,7 @@ def _library() -> ModuleType:
             code="extra-missing",
             next="pip install 'caveat[report]'; or --plot alone for the terminal, or --plot FILE.json",
         ) from error
-    return cast(ModuleType, vl_convert)
+    return vl_convert
 
 
 def _html(spec: dict[str, Any], library: ModuleType) -> bytes:

@@ -70,7 +70,7 @@ def head_of(figure: Figure, *, width: int = 165) -> Head:
     known, of = figure.conditions.disclosed()
     texts = (
         figure.summary(),
-        f"{conditions_line(figure)}; {known} of {of} conditions disclosed",
+        *packed([*conditions(figure), f"{known} of {of} conditions disclosed"], width),
         validity_line(figure),
         f"caveats: {', '.join(name for name, _ in carried(figure)) or 'none'}",
         f"{figure.metric.meaning}; {figure.id}",
@@ -82,27 +82,35 @@ def head_of(figure: Figure, *, width: int = 165) -> Head:
 def head_of_many(
     figures: Sequence[Figure], title: str, hardware: str, texts: Sequence[str], *, width: int = 165
 ) -> Head:
-    """The head of a chart of several runs: what they share, the outcomes of their validity, all their caveats."""
+    """The head of a chart of several runs: derived values, what the runs share, outcomes, all caveats."""
     said = (
-        f"{len(figures)} runs on {hardware}: {conditions_line(figures[0], figures)}",
+        *packed([f"{len(figures)} runs on {hardware}", *conditions(figures[0], figures)], width),
         *texts,
         f"validity: {_outcomes(figures)}",
         f"caveats: {', '.join(dict.fromkeys(name for figure in figures for name, _ in carried(figure))) or 'none'}",
         f"runs: {', '.join(figure.short_id.partition('.')[0] for figure in figures)}",
     )
-    both = tuple(dict.fromkeys(mark for figure in figures for mark in marks(figure)))
+    both = tuple(dict.fromkeys(["DERIVED", *(mark for figure in figures for mark in marks(figure))]))
     return Head(both, printable(title), _folded(said, width), "NOT VALID" in both)
 
 
-def conditions_line(figure: Figure, figures: Sequence[Figure] = ()) -> str:
-    """`model llama, arrivals poisson, ...`: what is known, and of several figures only what they share."""
+def conditions(figure: Figure, figures: Sequence[Figure] = ()) -> list[str]:
+    """`model llama`, `arrivals poisson`, ...: what is known, and of several figures only what they share."""
     c = figure.conditions
-    shared = (
+    return [
         f"{key.removesuffix('_s').replace('_', ' ')} {_value(c, key)}"
         for key in _CONDITIONS
-        if c.state(key) == "known" and all(other.conditions.get(key) == c.get(key) for other in figures)
-    )
-    return "; ".join(shared) or "no condition disclosed"
+        if c.state(key) == "known" and all(_value(other.conditions, key) == _value(c, key) for other in figures)
+    ]
+
+
+def packed(parts: Sequence[str], width: int) -> list[str]:
+    """Parts joined by semicolons, as many on a line as fit: none is torn from its name."""
+    lines = [""]
+    for part in map(printable, parts):
+        joined = f"{lines[-1]}; {part}" if lines[-1] else part
+        lines = [*lines[:-1], joined] if len(joined) <= width else [*lines, part]
+    return lines
 
 
 def _value(c: Conditions, key: str) -> str:

@@ -1,0 +1,53 @@
+"""A chart of figures in every form: one run's latencies and its course, or the curve of a sweep of several.
+
+The modules that draw are loaded on first use: they read samples, and a verb that draws nothing does not wait for numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from caveat.figures import Figure, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The figures that are drawn, the Vega-Lite specification, and the lines for a screen: `text(width, plain)`.
+
+    Each form has the conditions, the validity and the caveats of the figures above it.
+    """
+
+    figures: tuple[Figure, ...]
+    spec: dict[str, Any]
+    text: Callable[[int, bool], list[str]]
+
+
+def plot_run(figure: Figure, folder: Path) -> Chart:
+    """The chart of a run whose samples the ledger in `folder` keeps.
+
+    UsageError where it has none, InputError where they are not those of its figures.
+    """
+    from caveat.publish.charts import run_chart, series_of_run
+    from caveat.publish.charts_text import run_text
+
+    series = series_of_run(figure.run, folder)
+    return Chart(
+        (figure,), run_chart(figure, series), lambda width, plain: run_text(figure, series, width=width, plain=plain)
+    )
+
+
+def plot_sweep(runs: Sequence[Run]) -> Chart:
+    """The curve of a sweep: output tokens/s per accelerator over tokens/s per user, a point a run.
+
+    UsageError for a single run, RefusedError for runs of unlike systems or workloads, CannotSayError where tokens were
+    not counted.
+    """
+    from caveat.publish.charts_curve import curve_chart, curve_of
+    from caveat.publish.charts_text import curve_text
+
+    curve = curve_of(runs)
+    figures = tuple(point.figure for point in curve.points)
+    return Chart(figures, curve_chart(curve), lambda width, plain: curve_text(curve, width=width, plain=plain))

@@ -1,0 +1,147 @@
+"""publish.charts: a run as a Vega-Lite specification, never without its conditions."""
+
+import dataclasses
+import hashlib
+import json
+
+import altair
+import msgspec
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from caveat.errors import InputError, UsageError
+from caveat.figures import Source, primary_figure
+from caveat.measure import series_of
+from caveat.publish import plot_run
+from caveat.publish.charts import run_chart, series_of_run, tidy, time_scale
+from tests.builders import published_run
+from tests.publish.drawn import HOSTILE, golden, run, settled, table, texts
+
+
+def panels(spec):
+    """Title of each panel, and its layers."""
+    return {panel["layer"][-_names(panel)]["data"]["values"][0]["words"]: panel for panel in spec["concat"]}
+
+
+def _names(panel):
+    """How many of the last layers are words above the panel."""
+    return sum(layer["mark"].get("y") == -13 for layer in panel["layer"])
+
+
+def values(panel, curve):
+    """The points of one curve."""
+    lines = [layer for layer in panel["layer"] if layer["mark"]["type"] == "line"]
+    return [point for point in lines[0]["data"]["values"] if point["curve"] == curve]
+
+
+def test_the_specification_is_the_same_on_every_machine():
+    """Golden JSON, not golden pixels."""
+    assert settled(run_chart(*run())) == json.loads(golden("run_chart.json").read_text())
+
+
+def test_the_specification_keeps_to_the_schema_of_vega_lite():
+    """Checked by Altair, which carries the schema."""
+    assert altair.Chart.from_dict(run_chart(*run())).to_dict()["title"]["anchor"] == "start"
+
+
+def test_the_head_says_value_conditions_validity_and_caveats():
+    """Whatever else is on the chart."""
+    figure, series = run()
+    title = run_chart(figure, series)["title"]
+    above = " ".join(title["subtitle"])
+    assert title["text"] == f"[NOT VALID]  {figure.text}  {figure.metric.key}"
+    for said in (figure.summary(), "target qps 10", "queries 30", "validity fail", "error rate: 28 of 30"):
+        assert said in above
+    assert "caveats: self-reported, " in above
+    assert figure.id in above
+
+
+@pytest.mark.parametrize(
+    ("changes", "mark"),
+    [({"origin": "simulated"}, "SIMULATED"), ({"review": "unverified"}, "UNVERIFIED"), ({}, "NOT VALID")],
+)
+def test_what_is_not_measured_not_verified_or_not_valid_is_marked_in_the_title(changes, mark):
+    """Nobody can crop the mark and keep the title."""
+    assert f"[{mark}]" in run_chart(*run(**changes))["title"]["text"]
+
+
+def test_a_request_that_failed_keeps_the_curve_below_one():
+    """Two of thirty never had a first token."""
+    panel = panels(run_chart(*run()))["Time to first token"]
+    points = values(panel, "from due")
+    assert (points[0]["share"], points[-1]["share"]) == (0, tidy(28 / 30))
+    assert panel["layer"][0]["encoding"]["y"]["axis"]["title"] == "of 30 requests (2 never)"
+
+
+def test_a_limit_is_drawn_where_the_conditions_have_one():
+    """And only there."""
+    found = panels(run_chart(*run()))
+    limits = {title: {v for v in texts(panel) if v.startswith("limit ")} for title, panel in found.items()}
+    assert limits["Time to first token"] == {"limit 80 ms"}
+    assert limits["Whole request"] == set()
+
+
+def test_a_percentile_that_the_run_could_not_state_is_not_drawn():
+    """Twenty-eight values have a median and no 99th percentile."""
+    words = texts(panels(run_chart(*run()))["Time to first token"])
+    assert any(word.startswith("p50 ") for word in words)
+    assert not any(word.startswith("p99 ") for word in words)
+
+
+def test_hostile_conditions_stand_in_the_head_as_harmless_text():
+    """No control character is left in any text of the specification."""
+    spec = run_chart(*run(model=HOSTILE, engine=HOSTILE))
+    assert [text for text in texts(spec) if not text.isprintable()] == []
+    assert "\\x1b[31m" in " ".join(spec["title"]["subtitle"])
+
+
+def test_a_specification_stays_small_however_long_the_run():
+    """A hundred thousand requests make no more points than the eye can tell apart."""
+    figure, _ = run()
+    big = run_chart(figure, series_of(table(100_000, failed=0)))
+    assert len(json.dumps(big)) < 300_000
+
+
+def test_a_wide_range_is_logarithmic_and_a_narrow_one_begins_at_zero():
+    """An axis that exaggerates nothing."""
+    assert time_scale([0.010, 0.012]) == {"domain": [0, 0.0138], "nice": False, "clamp": True}
+    assert time_scale([0.0, 1.0])["type"] == "log"
+
+
+def test_a_panel_without_values_says_why():
+    """An answer that is not streamed has no first token."""
+    figure, series = run()
+    only = tuple(cdf for cdf in series.cdfs if cdf.definition == "caveat-latency")
+    spec = run_chart(figure, dataclasses.replace(series, cdfs=only))
+    assert texts(spec).count("no request has the times it needs") == 3
+
+
+def test_samples_that_are_not_those_of_the_figures_are_refused(tmp_path):
+    """A curve of other requests would stand under the figure's conditions."""
+    figure, _ = run()
+    pq.write_table(table(), tmp_path / "s.parquet")
+    digest = hashlib.sha256((tmp_path / "s.parquet").read_bytes()).hexdigest()
+
+    def kept(sha256):
+        source = Source(kind="samples", path="s.parquet", sha256=sha256)
+        provenance = msgspec.structs.replace(figure.run.provenance, sources=(source,))
+        return msgspec.structs.replace(figure.run, samples="s.parquet", provenance=provenance)
+
+    assert series_of_run(kept(digest), tmp_path).measured_s[0] == 1.0
+    with pytest.raises(InputError, match="other samples than the figures were made of"):
+        series_of_run(kept("00" * 32), tmp_path)
+
+
+def test_a_run_without_samples_cannot_be_drawn(tmp_path):
+    """A published number is not a distribution."""
+    figure = primary_figure(published_run())
+    assert figure is not None
+    with pytest.raises(UsageError, match="has no samples"):
+        plot_run(figure, tmp_path)
+
+
+def test_times_are_kept_to_six_digits():
+    """So that no machine's last digit makes another specification."""
+    assert tidy(0.123456789) == 0.123457
+    assert np.isfinite(tidy(1e-12))
