@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.local_engine import MODEL, engine, missing
 from benchmarks.results import Result, keep, machine
@@ -49,13 +50,16 @@ SHOWN = (
 )
 
 
+Int64 = npt.NDArray[np.int64]
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """A run as texts: conditions that say what it was, figures, validity."""
 
     what: str
     conditions: dict[str, str]
     figures: dict[str, str]
-    validity: list[tuple[str, str, str]]
+    validity: tuple[tuple[str, str, str], ...]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -120,8 +124,9 @@ def thinned(recording: Recording, first_s: float) -> Recording:
     )
 
 
-def _scaled(tokens: np.ndarray, mean: int, most: int) -> np.ndarray:
-    return np.clip(np.rint(tokens * (mean / tokens.mean())), 1, most).astype(np.int64)
+def _scaled(tokens: Int64, mean: int, most: int) -> Int64:
+    scaled: Int64 = np.clip(np.rint(tokens * (mean / tokens.mean())), 1, most).astype(np.int64)
+    return scaled
 
 
 def replayed(url: str, recording: Recording, folder: Path) -> Run:
@@ -146,7 +151,7 @@ def shown(what: str, run: Run) -> Outcome:
     said = ("dataset", "arrivals", "loop", "queries", "duration_s", "scheduled_qps", "input_tokens", "output_tokens")
     conditions = {key: run.conditions.text(key) for key in said}
     figures = {key: Figure(run, key).text for key in SHOWN if run.row(key) is not None}
-    validity = [(check.aspect, check.outcome, check.sentence) for check in run.validity]
+    validity = tuple((check.aspect, str(check.outcome), check.sentence) for check in run.validity)
     print(f"\n{what}")
     for key, text in (conditions | figures).items():
         print(f"  {key:34}{text}")

@@ -46,7 +46,9 @@ def engine(*, threads: int = 1, cores: set[int] | None = None) -> Iterator[str]:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "benchmarks.local_engine", str(port), str(threads), ",".join(map(str, place))]
     root = Path(__file__).parent.parent
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=root) as child:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=root
+    ) as child:
         try:
             url = f"http://127.0.0.1:{port}"
             _wait_until_ready(url, child)

@@ -11,6 +11,10 @@ import pytest
 from caveat.cli.main import COMMANDS, main
 from caveat.compare import RULES
 from caveat.figures import METRICS, TABLE
+from caveat.ledger import Ledger
+from caveat.loadgen import decode_spec
+from caveat.loopback import behaviour_of, start_process
+from caveat.measure import Slo, WarmUp
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -72,6 +76,56 @@ def test_every_command_of_the_readme_runs(page, tmp_path, monkeypatch, capsys):
         expected = 1 if command.startswith("caveat compare") else 0
         assert main(shlex.split(command)[1:]) == expected, command
         assert capsys.readouterr().out or "--output" in command
+
+
+# The tutorial's runs, shortened: what stands on the page, what the test runs instead.
+SHORTER = (
+    ("--duration 20s", "--duration 2s"),
+    ("--requests 64", "--requests 32"),
+    ("--sweep", "--cool-down 0s --sweep"),
+    ("duration_s = 20.0", "duration_s = 2.0"),
+    ("first_s = 2.0", "first_s = 0.2"),
+)
+# On a busy machine a run is client-limited, two runs differ, and a point of a sweep has no median that can be stated:
+# exit 1 and 3 are honest answers.
+ENDINGS = {"measure": (0, 1), "record": (0, 1), "compare": (0, 1, 3), "show": (0, 3)}
+
+
+def test_the_spec_of_the_tutorial_is_one():
+    """The whole file, with every field known and a plan that can be made."""
+    (text,) = blocks((DOCS / "measuring.md").read_text(), "toml")
+    spec = decode_spec(text.encode(), "toml")
+    assert spec.workload.plan().describe()["arrivals"] == "gamma(cv=2)"
+    assert spec.slo == Slo(ttft_s=0.5, tpot_s=0.05, percentile="p95")
+    assert (spec.warmup, spec.known["accelerators"]) == (WarmUp(first_s=2.0), 8)
+
+
+def test_every_command_of_the_tutorial_runs(tmp_path, monkeypatch, capsys):
+    """In order, on an endpoint of our own, each RUN being the newest run and FOLDER the place of the first."""
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "measuring.md").read_text()
+    newest: list[str] = []
+    with start_process(behaviour_of({"ttft_s": 0.02, "itl_s": 0.001})) as server:
+        words = (*SHORTER, ("http://127.0.0.1:8000", server.url))
+        (tmp_path / "run.toml").write_text(_replaced(blocks(page, "toml")[0], words))
+        for command in commands_of(DOCS / "measuring.md")[1:]:
+            folders = sorted((Ledger().path / "measured").glob("*"), key=lambda folder: folder.stat().st_mtime)
+            names = {"FOLDER": str(folders[0]) if folders else "", **_names(newest)}
+            line = [names.get(word, word) for word in shlex.split(_replaced(command, words))]
+            code, out = main(line[1:]), capsys.readouterr().out
+            assert code in ENDINGS.get(line[1], (0,)), (line, code, out)
+            newest = [*re.findall(r"^([0-9a-f]{10})\b", out, re.MULTILINE), *newest] if line[1] == "measure" else newest
+    assert (tmp_path / "run.svg").stat().st_size > 10_000
+
+
+def _replaced(text, words):
+    for old, new in words:
+        text = text.replace(old, new)
+    return text
+
+
+def _names(newest):
+    return dict(zip(("RUN", "RUN2", "RUN3"), newest, strict=False))
 
 
 def test_the_python_of_the_readme_runs(capsys):

@@ -72,8 +72,7 @@ def _wheel(name: str) -> Callable[[Load, Place], Command | None]:
         python, unpacked = place.peer("clients", "bin", "python"), place.peer(name, name)
         if python is None or unpacked is None:
             return None
-        driver = Path(__file__).with_name(f"{name}_client.py")
-        return [python, driver, unpacked.parent, *_plain(load, place)]
+        return [python, "-m", f"benchmarks.peers.{name}_client", unpacked.parent, *_plain(load, place)]
 
     return command
 

@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import Any
 
-from wheel import INPUT_TOKENS, OUTPUT_TOKENS, Words, asked, prompt, stand_in
+from benchmarks.peers.wheel import INPUT_TOKENS, OUTPUT_TOKENS, Words, asked, prompt, stand_in
 
 
 @dataclass

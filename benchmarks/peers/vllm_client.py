@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-from wheel import INPUT_TOKENS, OUTPUT_TOKENS, Words, asked, prompt, stand_in
+from benchmarks.peers.wheel import INPUT_TOKENS, OUTPUT_TOKENS, Words, asked, prompt, stand_in
 
 
 @dataclass

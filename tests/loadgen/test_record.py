@@ -85,7 +85,7 @@ def test_a_folder_gives_one_document_wherever_it_stands(tmp_path):
 
 
 def test_a_run_that_was_killed_says_so(tmp_path):
-    """Only parts and the first notes are there: the figures are those of what came, and nobody vouches for the client."""
+    """Only parts and the first notes are there: the figures are of what came, and nobody vouches for the client."""
     folder = made_folder(tmp_path / "a", health=None)
     parts = folder / f"{SAMPLES}.parts"
     parts.mkdir()
@@ -155,7 +155,12 @@ def test_an_engine_is_named_only_where_the_server_names_it(tmp_path, said_by_ser
 
 @pytest.mark.parametrize(
     ("hits", "salted", "outcome", "caching"),
-    [(50.0, True, "fail", "on"), (0.0, False, "pass", None), (None, True, "pass", None), (None, False, "unknown", None)],
+    [
+        (50.0, True, "fail", "on"),
+        (0.0, False, "pass", None),
+        (None, True, "pass", None),
+        (None, False, "unknown", None),
+    ],
 )
 def test_a_warm_cache_shows_in_the_servers_own_counters(tmp_path, hits, salted, outcome, caching):
     """Where it counts; else salted prompts cannot have met one, and others may have."""

@@ -61,7 +61,7 @@ def test_a_server_that_loads_is_waited_for_if_one_asked_for_it():
     loading = whole(b'{"error": "loading model"}', "503 Service Unavailable")
     pauses: list[float] = []
     with answering(loading, loading, models("m")) as server:
-        with pytest.raises(InputError, match="503.*loading model") as caught:
+        with pytest.raises(InputError, match=r"503.*loading model") as caught:
             until_answering(at(server))
         until_answering(at(server), wait_s=60.0, pause=pauses.append)
     assert (caught.value.code, len(pauses), len(server.requests)) == ("not-ready", 1, 3)

@@ -14,7 +14,8 @@ from caveat.errors import InputError, UsageError
 from caveat.figures import Source, primary_figure
 from caveat.measure import series_of
 from caveat.publish import plot_run
-from caveat.publish.charts import run_chart, series_of_run, tidy, time_scale
+from caveat.publish.charts import run_chart, tidy, time_scale
+from caveat.publish.plot import series_of_run
 from tests.builders import published_run
 from tests.publish.drawn import HOSTILE, golden, run, settled, table, texts
 

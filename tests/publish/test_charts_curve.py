@@ -3,6 +3,7 @@
 import json
 
 import altair
+import msgspec
 import pytest
 
 from caveat.errors import CannotSayError, RefusedError, UsageError
@@ -85,11 +86,12 @@ def test_one_run_is_no_curve():
 
 def test_tokens_that_nobody_counted_make_no_point():
     """Chunks are not tokens."""
-    import msgspec
-
     blind = msgspec.structs.replace(point(4, 1, 1), rows=(), primary=None)
-    with pytest.raises(CannotSayError, match="tokens were not counted"):
-        curve_of([*sweep(), blind])
+    curve = curve_of([*sweep(), blind])
+    assert (len(curve.points), curve.left_out) == (3, (blind.id[:10],))
+    assert f"left out, without a rate or a median time per token: {blind.id[:10]}" in curve_sentences(curve)
+    with pytest.raises(CannotSayError, match=f"no output rate in {blind.id[:10]}: two points make a curve"):
+        curve_of([sweep()[0], blind])
 
 
 def test_hostile_names_are_harmless():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 from typing import Annotated
@@ -84,6 +85,7 @@ def measure(
       caveat measure --spec run.toml --dry-run --price-in 0.5 --price-out 1.5
       caveat measure --like 3f2a90c1
     """
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own pool keeps what it once had: 40 MB a run
     asked = Asked(
         url=url,
         spec_file=spec_file,

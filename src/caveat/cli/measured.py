@@ -98,7 +98,8 @@ def print_sweep(runs: Sequence[Run]) -> None:
     show(table)
     show(cell(""))
     show_lines(
-        ["asked: requests/s of an open loop, or requests in flight of a closed one; caveat show ID has it all"], indent=0
+        ["asked: requests/s of an open loop, or requests in flight of a closed one; caveat show ID has it all"],
+        indent=0,
     )
     _print_curve(runs)
 

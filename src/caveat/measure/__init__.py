@@ -9,6 +9,7 @@ from caveat.measure.live import Live, LiveView
 from caveat.measure.parquet_sink import ParquetSink
 from caveat.measure.rows import Absent
 from caveat.measure.samples import COLUMNS, FORMAT, schema
+from caveat.measure.series import Cdf, OverTime, Series, series_of
 from caveat.measure.sinks import Counting, Kept, Tee
 from caveat.measure.summary import Summary, run_of, summarize
 from caveat.measure.target import Cancel, Clock, Sink, Target
@@ -19,6 +20,7 @@ __all__ = [
     "FORMAT",
     "Absent",
     "Cancel",
+    "Cdf",
     "Client",
     "Clock",
     "Counting",
@@ -26,9 +28,11 @@ __all__ = [
     "Kept",
     "Live",
     "LiveView",
+    "OverTime",
     "ParquetSink",
     "SampleColumns",
     "Samples",
+    "Series",
     "Sink",
     "Slo",
     "Summary",
@@ -41,5 +45,6 @@ __all__ = [
     "over_time",
     "run_of",
     "schema",
+    "series_of",
     "summarize",
 ]

@@ -18,7 +18,7 @@ from caveat.measure.samples import schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROWS_PER_GROUP = 131_072
+ROWS_PER_GROUP = 16_384  # a closing run holds one group in memory: 4 MB, and twice that while it is written
 _REPEATING = ["phase", "finish_reason", "error_class"]  # the columns in which a dictionary pays
 _NAME = re.compile(r"([0-9]{8})-([0-9]{8})\.parquet")
 

@@ -7,17 +7,14 @@ expression.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from caveat.errors import InputError, UsageError
-from caveat.figures import SHOWN, Figure, Run
-from caveat.measure import Cdf, OverTime, Series, series_of
+from caveat.figures import Figure
+from caveat.measure import Cdf, OverTime, Series
 from caveat.publish.charts_head import Head, head_of
 from caveat.units import format_seconds
 
@@ -50,29 +47,6 @@ def run_chart(figure: Figure, series: Series) -> Spec:
     pairs = zip(_distributions(figure, series), _curves(series, figure), strict=True)
     grid = {"columns": 2, "spacing": {"row": 66, "column": 66}, "bounds": "flush"}  # flush: the axes stand in lines
     return framed(head_of(figure), {"concat": [panel for pair in pairs for panel in pair], **grid})
-
-
-def series_of_run(run: Run, folder: Path) -> Series:
-    """The curves of a run of the ledger in `folder`, from the samples that its figures were made of.
-
-    UsageError for a run without samples, InputError where the file is no longer the one that the figures came from.
-    """
-    if run.samples is None:
-        raise UsageError(
-            f"run {run.id[:SHOWN]} has no samples: a few published numbers make no curve",
-            next="give a run that was measured here",
-        )
-    path = folder / run.samples
-    kept = next((source.sha256 for source in run.provenance.sources if source.kind == "samples"), "")
-    if kept and path.is_file() and kept != _hash(path):
-        raise InputError(f"{path}: found other samples than the figures were made of", next="caveat record FOLDER")
-    queries = run.conditions.number("queries")
-    return series_of(path, queries=int(queries) if queries else None)
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def framed(head: Head, content: Spec) -> Spec:

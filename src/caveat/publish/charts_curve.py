@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from caveat.errors import CannotSayError, RefusedError, UsageError
-from caveat.figures import Figure, Outcome, Run, outcome
+from caveat.figures import SHOWN, Figure, Outcome, Run, outcome
 from caveat.publish.charts import BLUE, GREY, INK, LIMIT, Spec, framed, tidy
 from caveat.publish.charts_head import head_of_many
 from caveat.publish.text import cut, printable
@@ -63,11 +63,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The points in order of what was asked, and by how many accelerators the rates were divided, if any."""
+    """The points in order of what was asked, and by how many accelerators the rates were divided, if any.
+
+    `left_out` are the runs that lack a rate or a median time per token and have no point.
+    """
 
     points: tuple[Point, ...]
     accelerators: int | None
     tpot_limit_s: float | None
+    left_out: tuple[str, ...] = ()
 
     @property
     def fastest(self) -> float:
@@ -84,7 +88,7 @@ class Curve:
 def curve_of(runs: Sequence[Run]) -> Curve:
     """The curve of two runs or more.
 
-    UsageError for fewer, RefusedError for unlike ones, CannotSayError where tokens were not counted.
+    UsageError for fewer, RefusedError for unlike ones, CannotSayError where fewer than two have a point.
     """
     if len({run.id for run in runs}) < 2:
         raise UsageError("a curve needs two runs or more", next="caveat measure URL --sweep concurrency=1,8,64")
@@ -92,8 +96,15 @@ def curve_of(runs: Sequence[Run]) -> Curve:
     c = runs[0].conditions
     count = c.number("accelerators") if "accelerators" not in c.conflicts() else None
     accelerators = int(count) if count else None
-    points = sorted((_point(run, accelerators) for run in runs), key=lambda point: (point.asked, point.figure.id))
-    return Curve(tuple(points), accelerators, c.number("tpot_limit_s"))
+    found = [_point(run, accelerators) for run in {run.id: run for run in runs}.values()]
+    points = sorted(filter(None, found), key=lambda point: (point.asked, point.figure.id))
+    left_out = tuple(run.id[:SHOWN] for run in runs if all(run is not point.figure.run for point in points))
+    if len(points) < 2:
+        raise CannotSayError(
+            f"no median time per output token or no output rate in {', '.join(left_out)}: two points make a curve",
+            next="caveat show RUN says why they are absent: too few requests, or tokens that nobody counted",
+        )
+    return Curve(tuple(points), accelerators, c.number("tpot_limit_s"), left_out)
 
 
 def _check_alike(runs: Sequence[Run]) -> None:
@@ -121,17 +132,15 @@ def _unlike(key: str, found: str) -> RefusedError:
     )
 
 
-def _point(run: Run, accelerators: int | None) -> Point:
+def _point(run: Run, accelerators: int | None) -> Point | None:
+    """None where the run has not both values: one that it could not state is not drawn."""
     for source in _COUNTERS:
         rate, tpot = f"caveat-output-tokens-rate-{source}", run.row(f"caveat-tpot-{source}.p50")
         if (row := run.row(rate)) is not None and tpot is not None and tpot.value > 0:
             limits = outcome([entry for entry in run.validity if entry.aspect == "latency limits"], rate)
             asked, words = _asked(run)
             return Point(Figure(run, rate), 1 / tpot.value, row.value / (accelerators or 1), asked, words, limits)
-    raise CannotSayError(
-        f"run {run.id[:10]} has no output rate with a median time per output token: its tokens were not counted",
-        next="measure an endpoint that states usage, with --output of two tokens or more",
-    )
+    return None
 
 
 def _asked(run: Run) -> tuple[float, str]:
@@ -177,7 +186,8 @@ def curve_sentences(curve: Curve) -> tuple[str, ...]:
     met = sum(point.limits == "pass" for point in curve.points)
     missed = sum(point.limits == "fail" for point in curve.points)
     limits = f"latency limits: {met} met, {missed} missed, {len(curve.points) - met - missed} cannot be said"
-    return (basis, f"{limits}; {_mean_output(curve)}")
+    gone = f"left out, without a rate or a median time per token: {', '.join(curve.left_out)}" if curve.left_out else ""
+    return tuple(filter(None, (basis, f"{limits}; {_mean_output(curve)}", gone)))
 
 
 def _mean_output(curve: Curve) -> str:

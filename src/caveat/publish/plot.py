@@ -5,12 +5,17 @@ The modules that draw are loaded on first use: they read samples, and a verb tha
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from caveat.figures import Figure, Run
+from caveat.errors import InputError, UsageError
+from caveat.figures import SHOWN, Figure, Run
+
+if TYPE_CHECKING:
+    from caveat.measure import Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,7 @@ def plot_run(figure: Figure, folder: Path) -> Chart:
 
     UsageError where it has none, InputError where they are not those of its figures.
     """
-    from caveat.publish.charts import run_chart, series_of_run
+    from caveat.publish.charts import run_chart
     from caveat.publish.charts_text import run_text
 
     series = series_of_run(figure.run, folder)
@@ -42,8 +47,8 @@ def plot_run(figure: Figure, folder: Path) -> Chart:
 def plot_sweep(runs: Sequence[Run]) -> Chart:
     """The curve of a sweep: output tokens/s per accelerator over tokens/s per user, a point a run.
 
-    UsageError for a single run, RefusedError for runs of unlike systems or workloads, CannotSayError where tokens were
-    not counted.
+    UsageError for a single run, RefusedError for runs of unlike systems or workloads, CannotSayError where fewer
+    than two have a rate and a median time per token.
     """
     from caveat.publish.charts_curve import curve_chart, curve_of
     from caveat.publish.charts_text import curve_text
@@ -51,3 +56,28 @@ def plot_sweep(runs: Sequence[Run]) -> Chart:
     curve = curve_of(runs)
     figures = tuple(point.figure for point in curve.points)
     return Chart(figures, curve_chart(curve), lambda width, plain: curve_text(curve, width=width, plain=plain))
+
+
+def series_of_run(run: Run, folder: Path) -> Series:
+    """The curves of a run of the ledger in `folder`, from the samples that its figures were made of.
+
+    UsageError for a run without samples, InputError where the file is no longer the one that the figures came from.
+    """
+    from caveat.measure import series_of
+
+    if run.samples is None:
+        raise UsageError(
+            f"run {run.id[:SHOWN]} has no samples: a few published numbers make no curve",
+            next="give a run that was measured here",
+        )
+    path = folder / run.samples
+    kept = next((source.sha256 for source in run.provenance.sources if source.kind == "samples"), "")
+    if kept and path.is_file() and kept != _hash(path):
+        raise InputError(f"{path}: found other samples than the figures were made of", next="caveat record FOLDER")
+    queries = run.conditions.number("queries")
+    return series_of(path, queries=int(queries) if queries else None)
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

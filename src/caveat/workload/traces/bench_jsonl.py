@@ -28,6 +28,9 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "session": ("session_id", "conversation_id"),
     "blocks": ("hash_ids",),
 }
+UNITS: Mapping[str, str] = {"timestamp": "ms"}
+"""Units of fields of times that these tools declare; other names say theirs or leave it open."""
+
 _TEXT, _DELAY, _MAX = "text_input", "delay", "max_tokens"
 _BYTES_A_TOKEN = 4
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from caveat.units import NS_PER_S
 from caveat.workload.bounds import between, refuse
-from caveat.workload.exact import Float64
+from caveat.workload.exact import Float64, normal_quantile
 from caveat.workload.gaps import gamma_variables
 from caveat.workload.loadgen_schedule import MAX_SPAN_NS
 from caveat.workload.plan import Int64
@@ -32,7 +32,7 @@ _MOST_LEVELS = 40
 _FEWEST_PAIRS = 30
 _REQUESTS_AT_ONCE = 1 << 15
 _SCALED, _WINDOWS, _WITHIN, _LEVELS = range(4)
-_GAMMA, _SIDES, _FREE = range(3)
+_GAMMA, _SIDES, _FREE, _ODD = range(4)
 _ALL_OR_NOTHING = 0.005
 """Below this shape a beta variable is 0 or 1 but for a few in a hundred, and gamma variables vanish."""
 
@@ -172,11 +172,13 @@ class _Level:
     shares: _Shares
     sides: Stream
     free: Stream
+    odd: Stream
 
     @classmethod
     def of(cls, clumping: float, stream: Stream) -> _Level:
         """The streams of one level."""
-        return cls(clumping, _Shares(clumping, stream.child(_GAMMA)), stream.child(_SIDES), stream.child(_FREE))
+        shares = _Shares(clumping, stream.child(_GAMMA))
+        return cls(clumping, shares, stream.child(_SIDES), stream.child(_FREE), stream.child(_ODD))
 
     def split(self, counts: Int64) -> Int64:
         """How many of each window's requests fall into its first half."""
@@ -196,7 +198,7 @@ class _Level:
         free = (self.free.uniforms(len(sides)) < 1.0 + self.clumping).astype(np.int64)
         rest = counts - np.add.reduceat(free, starts)
         fallen = np.add.reduceat(free * (sides < 0.5), starts)
-        odd = self.free.uniforms(len(counts)) < 0.5
+        odd = self.odd.uniforms(len(counts)) < 0.5
         return np.asarray(fallen + rest // 2 + (rest % 2) * odd, np.int64)
 
 
@@ -220,8 +222,7 @@ class Cascade:
     def _groups(self) -> Iterator[list[tuple[Cell, int]]]:
         group: list[tuple[Cell, int]] = []
         size = 0
-        for cell, u in zip(self._profile.cells, self._scaled.uniforms(len(self._profile.cells)), strict=True):
-            count = cell[2] if self._rate_scale == 1 else int(np.floor(cell[2] * self._rate_scale + u))
+        for cell, count in zip(self._profile.cells, self._counts(), strict=True):
             if count:
                 group.append((cell, count))
                 size += count
@@ -230,6 +231,16 @@ class Cascade:
                 group, size = [], 0
         if group:
             yield group
+
+    def _counts(self) -> list[int]:
+        """Requests of each cell: the counted ones, or at another rate chance drawn anew around what is no chance."""
+        counted = np.array([count for *_, count in self._profile.cells], np.float64)
+        if self._rate_scale == 1:
+            return [int(count) for count in counted]
+        windows = np.array([windows for _, windows, _ in self._profile.cells], np.float64)
+        expected = _without_chance(counted, windows) * self._rate_scale
+        chance = np.sqrt(expected) * normal_quantile(self._scaled.uniforms(len(expected)))
+        return [int(count) for count in np.maximum(np.rint(expected + chance), 0.0)]
 
     def _in_windows(self, cell: Cell, count: int) -> Int64:
         """The window of each request of a cell; in a joined cell each falls into any of its windows."""
@@ -261,3 +272,26 @@ class Cascade:
         room = max(1, -(-(span_ns - start_ns) // tick_ns))
         moved = start_ns + (at_ns - start_ns) % (room * tick_ns)
         return np.sort(np.minimum(np.where(beyond, moved, at_ns), span_ns - 1))
+
+
+def _without_chance(counts: Float64, windows: Float64) -> Float64:
+    """Requests expected in each cell, from the counted ones: what Poisson arrivals vary by chance is taken out.
+
+    Halves of halves, from single cells up: how unequal they are at each level beyond chance says how far to believe
+    the unequal ones (the mean of a beta posterior). Where cells differ by chance alone, all get the mean.
+    """
+    if len(counts) == 1:
+        return counts
+    pad = len(counts) % 2
+    n, w = np.append(counts, np.zeros(pad)), np.append(windows, np.full(pad, 1e-9))
+    total, width = n[0::2] + n[1::2], w[0::2] + w[1::2]
+    fair = w[0::2] / width
+    pairs = float((total * np.maximum(total - 1.0, 0.0) * fair * (1.0 - fair)).sum())
+    surplus = float(((n[0::2] - total * fair) ** 2 - total * fair * (1.0 - fair)).sum())
+    clumping = min(max(surplus / pairs, 0.0), 1.0) if pairs > 0 else 0.0
+    # A share of the first half: (counted + prior) / (all + prior), the prior's weight being 1 / clumping - 1.
+    prior = 1.0 / max(clumping, 1e-12) - 1.0
+    share = (n[0::2] + prior * fair) / np.maximum(total + prior, 1e-12)
+    believed = _without_chance(total, width)
+    both = np.stack([believed * share, believed * (1.0 - share)], axis=1).ravel()
+    return np.asarray(both[: len(counts)], np.float64)

@@ -94,7 +94,8 @@ class Clock:
             self.unit = unit_of(self._column, self._first, given=self._given, declared=self._declared)
         # The first is taken away before scaling: an epoch in nanoseconds has more digits than a float.
         scale = UNITS_NS.get(self.unit.unit, 1)
-        from_first_ns = np.rint((np.where(known, times, 0.0) - (self._first or 0.0)) * scale)
+        with np.errstate(over="ignore"):
+            from_first_ns = np.rint((np.where(known, times, 0.0) - (self._first or 0.0)) * scale)
         known &= np.abs(from_first_ns) < 4e18
         return np.where(known, from_first_ns, 0.0).astype(np.int64), known
 

@@ -201,5 +201,5 @@ def _notes(recording: Recording) -> Iterator[str]:
         yield f"times were spread evenly within the clock's steps of {step_s:g} s before fitting"
     if recording.has_sessions:
         yield "think times run from one turn's arrival to the next, as answers' ends are not in a trace"
-    yield "a test fails where the trace lies outside all plans of the candidate and more than 5 % from their median"
+    yield "a test fails where the trace lies clearly outside all plans of the candidate, and 5 % from their median"
     yield "where a workload misses too much, a profile keeps what it cannot"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from caveat.errors import InputError, UsageError
@@ -23,8 +24,8 @@ FORMATS: tuple[Format, ...] = (OWN, MOONCAKE, BAILIAN, AZURE, BURSTGPT, BENCH_JS
 GENERIC = "generic"
 
 
-def format_of(path: Path, name: str | None = None, columns: Mapping[str, str] | None = None) -> tuple[Format, str]:
-    """The format of a file, by name or by its beginning, and the name of its field of times.
+def format_of(path: Path, name: str | None = None, columns: Mapping[str, str] | None = None) -> Format:
+    """The format of a file, by name or by its beginning, with the name and unit of its field of times.
 
     UsageError for an unknown name, InputError for a file that none of them can be.
     """
@@ -35,7 +36,7 @@ def format_of(path: Path, name: str | None = None, columns: Mapping[str, str] | 
         chosen = _named(name)
     else:
         chosen = next((one for one in FORMATS if one.recognises(head)), None) or _generic(path, head)
-    return chosen, _time_name(chosen, head)
+    return _with_time(chosen, head)
 
 
 def _named(name: str) -> Format:
@@ -56,7 +57,9 @@ def _generic(path: Path, head: Head) -> Format:
     return generic_format(path, head, None)
 
 
-def _time_name(chosen: Format, head: Head) -> str:
+def _with_time(chosen: Format, head: Head) -> Format:
+    """Two formats have several names for the field of times."""
     if chosen is BENCH_JSONL:
-        return bench_jsonl.name_of_time(head)
-    return request_log.name_of_time(head) if chosen is REQUEST_LOG else chosen.time
+        name = bench_jsonl.name_of_time(head)
+        return replace(chosen, time=name, unit=bench_jsonl.UNITS.get(name))
+    return replace(chosen, time=request_log.name_of_time(head)) if chosen is REQUEST_LOG else chosen

@@ -62,7 +62,7 @@ def rows_of(fields: JsonFields, file: LineFile, findings: Findings) -> Iterator[
     loose = msgspec.json.Decoder(dict[str, Any])
     for piece in file.pieces():
         try:
-            rows = typed.decode_lines(piece.data)
+            rows = typed.decode_lines(piece.data) if is_utf8(piece.data) else []
         except (msgspec.DecodeError, RecursionError):
             rows = []
         if rows and len(rows) == piece.data.count(b"\n") + (not piece.data.endswith(b"\n")):
@@ -83,17 +83,18 @@ def _by_line(
     for number, line in enumerate(piece.data.split(b"\n"), piece.first_line):
         if not line.strip():
             continue
+        text = line.decode("utf-8", "replace")
         try:
-            rows.append(typed.decode(line))
+            rows.append(typed.decode(text))
         except (msgspec.DecodeError, RecursionError):
             try:
-                found = loose.decode(line.decode("utf-8", "replace"))
+                found = loose.decode(text)
             except (msgspec.DecodeError, RecursionError) as error:
                 findings.add("line-malformed", number, _why(error))
                 continue
-            if not _is_utf8(line):
-                findings.add("not-utf8", number)
             rows.append(row(**{ours: found.get(theirs) for ours, theirs in names.items()}))
+        if not is_utf8(line):
+            findings.add("not-utf8", number)
         lines.append(number)
     return np.array(lines, np.int64), rows
 
@@ -102,9 +103,10 @@ def _why(error: Exception) -> str:
     return "nested too deep" if isinstance(error, RecursionError) else str(error)[:100]
 
 
-def _is_utf8(line: bytes) -> bool:
+def is_utf8(data: bytes) -> bool:
+    """Whether bytes are text."""
     try:
-        line.decode()
+        data.decode()
     except UnicodeDecodeError:
         return False
     return True

@@ -55,9 +55,9 @@ class TraceStream:
     ) -> None:
         self.findings = Findings(path.name)
         self._file = LineFile(path, self.findings)
-        self._format, time_name = format_of(path, format, columns)
-        self._clock = Clock(time_name, given=time_unit, declared=self._format.unit)
-        self._head = head_line(self._file.head()) if self._format is OWN else None
+        self._format = format_of(path, format, columns)
+        self._clock = Clock(self._format.time, given=time_unit, declared=self._format.unit)
+        self._head = head_line(self._file.head()) if self._format.name == OWN.name else None
         own_block_tokens = self._head.block_tokens if self._head else self._format.block_tokens
         self.block_tokens = block_tokens if block_tokens is not None else own_block_tokens
         if not 0 <= self.block_tokens <= MAX_TOKENS:

@@ -147,8 +147,8 @@ def recording_of(plan: Plan, name: str = "plan") -> Recording:
                 output_tokens=block.output_tokens,
                 session=block.session,
                 turn=block.turn,
-                prefix_ends=block.prefix_ends,
-                prefix_blocks=block.prefix_blocks,
+                prefix_ends=block.prefix_ends if plan.block_tokens else _empty(),
+                prefix_blocks=block.prefix_blocks if plan.block_tokens else _empty(),
                 block_tokens=plan.block_tokens,
                 source=source,
             )
