@@ -15,8 +15,8 @@ from caveat.measure import ParquetSink, difference
 from caveat.workload import Fixed, Limits, Poisson, Separate, Workload
 
 PAIRS = 40
-RATE_QPS, SECONDS = 300.0, 4.0
-MEDIAN_S, SIGMA, SLOTS = 0.05, 0.3, 30
+RATE_QPS, SECONDS = 600.0, 2.5
+MEDIAN_S, SIGMA, SLOTS = 0.05, 0.3, 60
 SLOWER = 1.05
 METRICS = ("caveat-latency.mean", "caveat-ttft.mean", "caveat-latency.p50", "caveat-latency.p90")
 ASKED = METRICS[0]

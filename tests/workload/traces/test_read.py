@@ -2,14 +2,16 @@
 
 import json
 import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.errors import InputError, UsageError
-from caveat.workload import TRACE_FORMATS, TraceStream, read_trace
+from caveat.workload import TRACE_FORMATS, TraceStream, describe_trace, read_trace
 from caveat.workload.traces.read import dense
 from tests.workload.traces.samples import AZURE, FILES, MOONCAKE, SECOND, codes, jsonl, needs_traces, rows, written
 
@@ -220,6 +222,32 @@ def test_a_stream_gives_the_same_requests_piece_by_piece(tmp_path):
     assert np.concatenate([part.t_ns for part in parts]).tolist() == whole.t_ns.tolist()
     assert stream.source().lines == 150_000
     assert stream.source().sha256 == whole.source.sha256
+
+
+@given(
+    st.sampled_from(sorted(FILES)),
+    st.lists(
+        st.tuples(st.integers(0, 400), st.sampled_from([b"", b"\n", b"\xff", b'"', b"{", b"-", b"9" * 30, b"\x00,"]))
+    ),
+    st.sampled_from([None, *(one.name for one in TRACE_FORMATS)]),
+)
+@settings(max_examples=150, deadline=None)
+def test_damaged_files_are_read_or_refused(name, damage, format):
+    """Whatever is put into a file, in whatever format it is read: requests, findings or an InputError."""
+    data = FILES[name][1].encode()
+    for place, junk in damage:
+        data = data[:place] + junk + data[place + len(junk) :]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / FILES[name][0]
+        path.write_bytes(data)
+        try:
+            trace = read_trace(path, format=format).recording
+        except InputError as error:
+            assert error.next
+        else:
+            assert (np.diff(trace.t_ns) >= 0).all()
+            assert trace.input_tokens.min() >= 0
+            describe_trace(trace)
 
 
 @given(st.lists(st.integers(0, 1 << 62), min_size=1, max_size=60))

@@ -8,13 +8,13 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from caveat.units import NS_PER_S
+from caveat.units import MS_PER_S, NS_PER_S
 from caveat.workload.plan import NO_REQUEST, Int64
 from caveat.workload.summary import LengthCounts
 from caveat.workload.traces.audit import on_grid
 from caveat.workload.traces.counts import RateAtScale, counted, gap_cv, rate_at_scale
 from caveat.workload.traces.recording import Recording, TraceSource, previous_in_session
-from caveat.workload.traces.reuse import distances_blocks, distances_ns, leading_within, previous_use, reuse_of
+from caveat.workload.traces.reuse import distances_blocks, distances_ms, previous_use, reuse_of, worst_so_far
 
 FORMAT: Literal["caveat-trace/1"] = "caveat-trace/1"
 """Version 1: the first."""
@@ -24,6 +24,7 @@ WITHIN_S = (10, 60, 600, 3600)
 WITHIN_BLOCKS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _CURVE_POINTS = 600
 _CDF_POINTS = 200
+_REUSE_POINTS = 40
 
 
 class PrefixReuse(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,21 +141,24 @@ def _mean_ranks(values: Int64) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 def prefix_reuse(recording: Recording) -> PrefixReuse:
     """What prompts share; the recording has blocks."""
     before = previous_use(recording)
-    depth = reuse_of(recording).depth
-    blocks = len(recording.prefix_blocks)
-    by_time, by_blocks = distances_ns(recording, before), distances_blocks(recording, before)
+    depth = reuse_of(recording, before).depth
+    blocks = max(1, len(recording.prefix_blocks))
+    by_ms = worst_so_far(recording, distances_ms(recording, before))
+    by_blocks = worst_so_far(recording, distances_blocks(recording, before))
     return PrefixReuse(
         block_tokens=recording.block_tokens,
-        blocks=blocks,
-        different_blocks=len(np.unique(recording.prefix_blocks)),
-        share=int(depth.sum()) / blocks if blocks else 0.0,
+        blocks=len(recording.prefix_blocks),
+        different_blocks=int(np.count_nonzero(before < 0)),
+        share=int(depth.sum()) / blocks,
         share_of_tokens=_reused_tokens(recording, depth) / max(1, int(recording.input_tokens.sum())),
-        within_s={str(s): leading_within(recording, by_time, s * NS_PER_S) / max(1, blocks) for s in WITHIN_S},
-        within_blocks={
-            str(most): leading_within(recording, by_blocks, most) / max(1, blocks) for most in WITHIN_BLOCKS
-        },
+        within_s={str(s): _share_within(by_ms, s * MS_PER_S) for s in WITHIN_S},
+        within_blocks={str(most): _share_within(by_blocks, most) for most in WITHIN_BLOCKS},
         reusing=float(np.mean(depth > 0)),
     )
+
+
+def _share_within(distance: Int64, most: int) -> float:
+    return int(np.count_nonzero(distance <= most)) / max(1, len(distance))
 
 
 def _reused_tokens(recording: Recording, depth: Int64) -> int:
@@ -219,10 +223,10 @@ def _cdf(tokens: Int64) -> tuple[tuple[float, float], ...]:
 
 
 def _reuse_curve(recording: Recording) -> tuple[tuple[float, float], ...]:
-    distance = distances_ns(recording, previous_use(recording))
-    seconds = [float(s) for s in np.geomspace(1.0, max(2.0, recording.span_s), 40)]
-    blocks = max(1, len(recording.prefix_blocks))
-    return tuple((s, leading_within(recording, distance, round(s * NS_PER_S)) / blocks) for s in seconds)
+    """(seconds since last use, share of blocks reused within them)."""
+    by_ms = worst_so_far(recording, distances_ms(recording, previous_use(recording)))
+    seconds = [float(s) for s in np.geomspace(1.0, max(2.0, recording.span_s), _REUSE_POINTS)]
+    return tuple((s, _share_within(by_ms, int(s * MS_PER_S))) for s in seconds)
 
 
 def _notes(recording: Recording, scales_s: Sequence[float]) -> list[str]:

@@ -14,6 +14,9 @@ import numpy.typing as npt
 from caveat.workload.plan import NO_REQUEST, Int64
 from caveat.workload.traces.recording import Recording
 
+_DISTANCE_BITS = 38
+_NEVER = (1 << _DISTANCE_BITS) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Reuse:
@@ -58,9 +61,9 @@ def leading(flags: npt.NDArray[np.bool_], ends: Int64) -> Int64:
     return np.minimum(first_miss - starts, counts)
 
 
-def reuse_of(recording: Recording) -> Reuse:
-    """Depth and source of each request's reuse."""
-    before = previous_use(recording)
+def reuse_of(recording: Recording, before: Int64 | None = None) -> Reuse:
+    """Depth and source of each request's reuse; `before` is previous_use() if it is known already."""
+    before = previous_use(recording) if before is None else before
     request = requests_of_blocks(recording)
     depth = leading(_earlier(before, request), recording.prefix_ends)
     starts = recording.prefix_ends - recording.block_counts()
@@ -69,17 +72,22 @@ def reuse_of(recording: Recording) -> Reuse:
     return Reuse(depth=depth, source=source)
 
 
-def leading_within(recording: Recording, distance: Int64, most: int) -> int:
-    """Blocks that lead their request and whose last use is at most so far back, by a distance for each block."""
-    return int(leading((distance >= 0) & (distance <= most), recording.prefix_ends).sum())
+def worst_so_far(recording: Recording, distance: Int64) -> Int64:
+    """For each listed block, the greatest distance of it and the blocks before it in its prompt; _NEVER where unknown.
+
+    A block can be reused only with all before it, so it counts by the worst of them. Distances are below 2^38.
+    """
+    request = requests_of_blocks(recording)
+    tagged = (request << _DISTANCE_BITS) | np.where(distance < 0, _NEVER, np.minimum(distance, _NEVER))
+    return np.maximum.accumulate(tagged) & _NEVER
 
 
-def distances_ns(recording: Recording, before: Int64) -> Int64:
-    """Time since each listed block's last use by an earlier request; -1 where there was none."""
+def distances_ms(recording: Recording, before: Int64) -> Int64:
+    """Milliseconds, begun ones counted, since each listed block's last use by an earlier request; -1 without one."""
     request = requests_of_blocks(recording)
     known = _earlier(before, request)
-    passed = recording.t_ns[request] - recording.t_ns[request[np.maximum(before, 0)]]
-    return np.where(known, passed, -1)
+    passed_ns = recording.t_ns[request] - recording.t_ns[request[np.maximum(before, 0)]]
+    return np.where(known, -(-passed_ns // 1_000_000), -1)
 
 
 def distances_blocks(recording: Recording, before: Int64) -> Int64:
