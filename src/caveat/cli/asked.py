@@ -24,7 +24,7 @@ from caveat.cli.spec_options import (
 )
 from caveat.errors import UsageError
 from caveat.ledger import Ledger
-from caveat.loadgen import Endpoint, Spec, read_folder, read_spec
+from caveat.loadgen import Endpoint, Replay, Spec, read_folder, read_spec
 
 UNNAMED = "-"
 """Stands for the model until the endpoint has been asked for it; no run is made with it."""
@@ -39,6 +39,7 @@ class Asked:
     spec_file: Path | None = None
     like: str | None = None
     workload_path: Path | None = None
+    replay: Replay | None = None
     model: str | None = None
     limits: str | None = None
     warm: str | None = None
@@ -58,7 +59,7 @@ def specs(asked: Asked, book: Ledger) -> list[Spec]:
     if asked.spec_file is not None or asked.like is not None:
         base = _given(asked, book)
         return _swept(asked, lambda what, value: at_point(base, what, value)) or [base]
-    if asked.workload_path is not None:
+    if asked.workload_path is not None or asked.replay is not None:
         base = _described(asked, asked.words)
         return _swept(asked, lambda what, value: at_point(base, what, value)) or [base]
     return _swept(asked, lambda what, value: _described(asked, asked.words.at(what, value))) or [
@@ -99,6 +100,7 @@ def _nothing_beside(name: str, asked: Asked) -> None:
     beside = {
         "--spec" if name == "--like" else "--like": asked.spec_file if name == "--like" else asked.like,
         "--workload": asked.workload_path,
+        "--replay": asked.replay,
         "--rate": words.rate,
         "--cv": words.cv,
         "--concurrency": words.concurrency,
@@ -137,9 +139,19 @@ def _described(asked: Asked, words: Words) -> Spec:
             "found --workload beside options of a workload, expected one of them",
             next="leave out --rate, --cv, --concurrency, --input, --output, --duration, --requests and --seed",
         )
+    if asked.replay is not None and (asked.workload_path is not None or words != Words()):
+        raise UsageError(
+            "found --replay beside options of a workload, expected one of them",
+            next="--first, --thin, --speed, --scale, --spread and --rate-scale change a replay",
+        )
     return Spec(
         endpoint=_endpoint(asked),
-        workload=workload_file(asked.workload_path) if asked.workload_path is not None else workload(words),
+        replay=asked.replay.settled() if asked.replay is not None else None,
+        workload=None
+        if asked.replay is not None
+        else workload_file(asked.workload_path)
+        if asked.workload_path is not None
+        else workload(words),
         stop_after_s=stop_after_s(words),
         slo=slo(asked.limits),
         warmup=warmup(asked.warm),

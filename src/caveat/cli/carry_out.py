@@ -70,7 +70,7 @@ def _one(
 ) -> Run:
     subject = f"measured/{uuid.uuid4().hex}"
     folder = book.path / subject
-    limits = spec.workload.limits
+    limits = spec.limits()
     expected = None if spec.stop_after_s is not None else limits.requests
     view = Progress(expected=expected, lasts_s=spec.stop_after_s or limits.duration_s, as_json=as_json)
     try:

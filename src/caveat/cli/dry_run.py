@@ -39,7 +39,7 @@ def prices(per_million_in: float | None, per_million_out: float | None) -> Price
 
 def planned(spec: Spec, price: Prices | None) -> dict[str, Any]:
     """One run before it is made. None is what only the server's speed decides: of a closed loop ended by its clock."""
-    plan = spec.workload.plan()
+    plan = spec.plan()
     counted = PlanStatistics(plan)
     tokens = (counted.input_tokens.total(), counted.output_tokens.total())
     by_clock, closed = spec.stop_after_s is not None, plan.concurrency is not None

@@ -15,7 +15,7 @@ from caveat.cli.carry_out import carry_out, client_of_today
 from caveat.cli.console import JsonOption, LedgerOption, emit, verb_app
 from caveat.cli.dry_run import prices, show_dry_run
 from caveat.cli.measured import is_valid, measured_json, print_measured, print_sweep
-from caveat.cli.spec_options import Words, seconds
+from caveat.cli.spec_options import Words, replayed, seconds
 from caveat.errors import EXIT_NO, EXIT_YES
 from caveat.ledger import Ledger
 from caveat.loadgen import Spec, served_model, until_answering
@@ -29,6 +29,13 @@ def measure(
     spec_file: Annotated[Path | None, typer.Option("--spec", help="Whole experiment in a TOML or JSON file.")] = None,
     like: Annotated[str | None, typer.Option("--like", help="Repeat an earlier run of this ledger exactly.")] = None,
     workload_path: Annotated[Path | None, typer.Option("--workload", help="Workload document (TOML or JSON).")] = None,
+    replay: Annotated[Path | None, typer.Option("--replay", help="Trace or traffic profile to replay.")] = None,
+    first: Annotated[float | None, typer.Option("--first", help="Of a replay: only the first so many seconds.")] = None,
+    thin: Annotated[int, typer.Option("--thin", help="Of a trace: every k-th request.", min=1)] = 1,
+    speed: Annotated[float, typer.Option("--speed", help="Of a replay: times divided by this.")] = 1.0,
+    scale: Annotated[str | None, typer.Option("--scale", help="Of a trace: lengths times INPUT,OUTPUT.")] = None,
+    spread: Annotated[bool, typer.Option("--spread", help="Of a replay: spread a clock's coarse steps.")] = False,
+    rate_scale: Annotated[float, typer.Option("--rate-scale", help="Of a profile: times the requests.")] = 1.0,
     model: Annotated[str | None, typer.Option("--model", help="Model; default the only one served.")] = None,
     rate: Annotated[float | None, typer.Option("--rate", help="Requests per second, open loop.")] = None,
     cv: Annotated[float | None, typer.Option("--cv", help="Variation of the gaps: 1 Poisson, 0 constant.")] = None,
@@ -83,6 +90,7 @@ def measure(
       caveat measure http://localhost:8000 --rate 4 --duration 60s --input 512 --output 128 --slo ttft=2s,tpot=100ms
       caveat measure http://localhost:8000 --sweep concurrency=1,8,64 --known accelerator=H100 --known accelerators=1
       caveat measure --spec run.toml --dry-run --price-in 0.5 --price-out 1.5
+      caveat measure http://localhost:8000 --replay trace.jsonl --first 600 --thin 10 --scale 0.1,0.1
       caveat measure --like 3f2a90c1
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own pool keeps what it once had: 40 MB a run
@@ -91,6 +99,7 @@ def measure(
         spec_file=spec_file,
         like=like,
         workload_path=workload_path,
+        replay=replayed(replay, first=first, thin=thin, speed=speed, scale=scale, spread=spread, rate_scale=rate_scale),
         words=Words(
             rate=rate,
             cv=cv,

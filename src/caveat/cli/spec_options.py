@@ -13,7 +13,7 @@ import msgspec
 
 from caveat.errors import UsageError
 from caveat.figures import TABLE, Value
-from caveat.loadgen import Endpoint, Spec
+from caveat.loadgen import Endpoint, Replay, Spec
 from caveat.measure import Slo, WarmUp
 from caveat.workload import (
     Arrivals,
@@ -199,11 +199,57 @@ def workload_file(path: Path) -> Workload:
     return read_workload(path)
 
 
+def replayed(
+    file: Path | None,
+    *,
+    first: float | None,
+    thin: int,
+    speed: float,
+    scale: str | None,
+    spread: bool,
+    rate_scale: float,
+) -> Replay | None:
+    """The replay that the options describe; None without a file. UsageError for its options without one."""
+    changes = {"--first": first, "--scale": scale, "--spread": spread or None}
+    said = [name for name, value in changes.items() if value is not None]
+    said += [n for n, v in (("--thin", thin), ("--speed", speed), ("--rate-scale", rate_scale)) if v != 1]
+    if file is None:
+        if said:
+            raise UsageError(
+                f"found {', '.join(said)} without --replay", next="give the trace or profile with --replay"
+            )
+        return None
+    by_input, by_output = factors(scale) if scale is not None else (1.0, 1.0)
+    return Replay(
+        file=str(file),
+        first_s=first,
+        thin=thin,
+        speed=speed,
+        scale_input=by_input,
+        scale_output=by_output,
+        spread=spread,
+        rate_scale=rate_scale,
+    )
+
+
+def factors(text: str) -> tuple[float, float]:
+    """`0.1,0.2`: input and output; one number for both."""
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise UsageError(f"--scale: found {text!r}, expected INPUT,OUTPUT like 0.1,0.2")
+    return numbers[0], numbers[-1]
+
+
 def at_point(spec: Spec, what: str, value: float) -> Spec:
     """The spec of a file or an earlier run at one point of a sweep, with arrivals of the kind that it has.
 
     A closed loop of another width makes as many requests a place as before. UsageError for another kind of arrivals.
     """
+    if spec.workload is None:
+        raise UsageError("--sweep: found a replay, expected a workload", next="replay it at several --speed by hand")
     arrivals, limits = spec.workload.arrivals, spec.workload.limits
     new: Arrivals
     if what == "rate" and isinstance(arrivals, Poisson | Constant | Gamma | Weibull):

@@ -10,6 +10,7 @@ import msgspec
 import typer
 
 from caveat.cli.console import JsonOption, emit, heading, plural, show, show_lines
+from caveat.cli.spec_options import factors
 from caveat.errors import EXIT_NO, EXIT_YES, InputError, Problem, UsageError
 from caveat.publish import cell, plain_table
 from caveat.units import format_number, format_seconds
@@ -200,16 +201,8 @@ def changed(
     if thin != 1:
         recording = thinned(recording, thin)
     if scale is not None:
-        recording = scaled_lengths(recording, **_factors(scale))
+        recording = scaled_lengths(recording, input=factors(scale)[0], output=factors(scale)[1])
     return sped_up(recording, speed) if speed != 1.0 else recording
-
-
-def _factors(text: str) -> dict[str, float]:
-    try:
-        given = [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise UsageError(f"--scale: found {text!r}, expected INPUT,OUTPUT like 0.1,0.2") from error
-    return {"input": given[0], "output": given[-1]}
 
 
 def _read(

@@ -10,6 +10,7 @@ from caveat.loadgen.folder import NOTES, SAMPLES, SPEC, Notes, is_going, read_fo
 from caveat.loadgen.generator import HttpTarget
 from caveat.loadgen.prompts import PromptSettings, fresh_salt
 from caveat.loadgen.record import record
+from caveat.loadgen.replay import Replay
 from caveat.loadgen.selfcheck import ClientHealth, client_health
 from caveat.loadgen.served import served_model, until_answering
 from caveat.loadgen.settings import Settings
@@ -27,6 +28,7 @@ __all__ = [
     "HttpTarget",
     "Notes",
     "PromptSettings",
+    "Replay",
     "Settings",
     "Spec",
     "WallClock",

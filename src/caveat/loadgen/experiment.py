@@ -58,7 +58,7 @@ def experiment(
 
     prompts, learned, unknown = _prompts(spec, rng, environ)
     target = _target(spec, prompts, environ)
-    plan = spec.workload.plan()
+    plan = spec.plan()
     notes = Notes(
         version=version,
         started=started,
@@ -117,7 +117,7 @@ def _prompts(
 ) -> tuple[PromptSettings, TokenCalibration | None, str | None]:
     """How prompts are made, what the probes said, or why they said nothing."""
     settings = PromptSettings(
-        seed=spec.workload.seed, salt=fresh_salt(rng) if spec.salted else None, tokenizer_file=spec.tokenizer_file
+        seed=spec.seed(), salt=fresh_salt(rng) if spec.salted else None, tokenizer_file=spec.tokenizer_file
     )
     if not spec.calibrated:
         return settings, None, "not asked: a word is taken for a token"

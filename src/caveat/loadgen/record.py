@@ -16,7 +16,7 @@ from caveat.loadgen.selfcheck import limit_sentences
 from caveat.loadgen.spec import Spec
 from caveat.measure import Client, SampleColumns, Summary, columns_of, run_of, summarize
 from caveat.units import format_seconds
-from caveat.workload import PlanStatistics
+from caveat.workload import Plan, PlanStatistics
 
 HARNESS = "caveat"
 SUITE = "own measurement"
@@ -35,14 +35,14 @@ def record(folder: Path, *, subject: str | None = None, seed: int = 0) -> Run:
     if not name:
         raise InputError(f"{folder}: the run has no name of its own", next="hand in a subject")
     path = folder / SAMPLES
-    columns = columns_of(path)
+    columns, plan = columns_of(path), spec.plan()
     summary = summarize(
         columns,
-        workload=spec.workload.plan().describe(),
+        workload=plan.describe(),
         slo=spec.slo,
         warmup=spec.warmup,
         seed=seed,
-        client=_client(spec, notes),
+        client=_client(plan, notes),
     )
     samples = f"{name}/{SAMPLES}"
     source = Source(kind="samples", path=samples, sha256=_hash(path))
@@ -54,7 +54,7 @@ def record(folder: Path, *, subject: str | None = None, seed: int = 0) -> Run:
         primary=_primary(summary),
         samples=samples,
     )
-    validity = (*run.validity, _completion(spec, notes, columns), *_cache_check(spec, notes))
+    validity = (*run.validity, _completion(spec, notes, columns), *_cache_check(spec, plan, notes))
     return msgspec.structs.replace(run, validity=validity, notes=(*run.notes, *_notes(spec, notes)))
 
 
@@ -66,14 +66,14 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _client(spec: Spec, notes: Notes) -> Client | None:
+def _client(plan: Plan, notes: Notes) -> Client | None:
     """What the generator knows of itself; nothing where it did not live to say it."""
     health, calibration = notes.health, notes.calibration
     if health is None:
         return None
     whole = not (notes.interrupted or notes.by_clock)
     return Client(
-        planned=PlanStatistics(spec.workload.plan()).requests if whole else None,
+        planned=PlanStatistics(plan).requests if whole else None,
         cpu_share=health.cpu_share_p95,
         loop_lag_s=health.loop_lag_p99_s,
         ceiling_per_s=calibration.requests_per_s if calibration else None,
@@ -141,13 +141,13 @@ def _went_through(spec: Spec) -> str:
     return f"The plan came to its end before the {format_seconds(spec.stop_after_s)} that were asked for."
 
 
-def _cache_check(spec: Spec, notes: Notes) -> tuple[Check, ...]:
+def _cache_check(spec: Spec, plan: Plan, notes: Notes) -> tuple[Check, ...]:
     grown = change(notes.before, notes.after) if notes.before and notes.after else {}
     hits, asked = grown.get("prefix_cache_hits"), grown.get("prefix_cache_queries")
     if hits is not None and asked:
         share = hits / asked
         sentence = f"The server's counters say that {share:.1%} of prompt tokens came from its prefix cache."
-        planned = spec.workload.shares_blocks()
+        planned = plan.block_tokens > 0
         return (Check(aspect="cache state", outcome="pass" if planned or share < 0.01 else "fail", sentence=sentence),)
     if spec.salted:
         sentence = "Prompts were salted for this run, so that no earlier run can have warmed a prefix cache for them."

@@ -19,9 +19,10 @@ from caveat.errors import CaveatError, InputError, UsageError
 from caveat.figures import TABLE, Conditions, Value, conditions_of
 from caveat.loadgen.body import Decoding
 from caveat.loadgen.endpoint import HIDDEN, Endpoint
+from caveat.loadgen.replay import Replay
 from caveat.loadgen.settings import Settings
 from caveat.measure import Slo, WarmUp
-from caveat.workload import Concurrency, Workload
+from caveat.workload import Concurrency, Limits, Plan, Workload
 
 FORMAT: Literal["caveat-spec/1"] = "caveat-spec/1"
 MAX_BYTES = 64 << 20
@@ -40,6 +41,8 @@ _REVIEWS = ("unverified", "self-reported")
 class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One experiment: a workload, an endpoint, how to ask, what to demand, what is known of the system.
 
+    workload        what is offered, as a document; or
+    replay          a recorded trace or a traffic profile in its place
     salted          prompts of this run share no beginning with those of any other
     tokenizer_file  words of one token each, and answers counted by it as well; else calibrated by the server's usage
     calibrated      ask the server a few probes first, to learn tokens per word; without, a word is taken for a token
@@ -50,7 +53,8 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """
 
     endpoint: Endpoint
-    workload: Workload
+    workload: Workload | None = None
+    replay: Replay | None = None
     format: Literal["caveat-spec/1"] = FORMAT
     decoding: Decoding = Decoding()
     settings: Settings = Settings()
@@ -65,15 +69,37 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def __post_init__(self) -> None:
         _check_known(self.known)
+        if (self.workload is None) == (self.replay is None):
+            raise UsageError("spec: expected either a workload or a replay", next="give one of the two")
         if self.stop_after_s is None:
             return
         if not 0 < self.stop_after_s <= MAX_STOP_S:
             raise UsageError(f"stop_after_s: found {self.stop_after_s!r}, expected more than 0 s")
-        if not isinstance(self.workload.arrivals, Concurrency):
+        if self.workload is None or not isinstance(self.workload.arrivals, Concurrency):
             raise UsageError(
                 f"stop_after_s: found {self.stop_after_s:g} s beside planned arrivals, expected a closed loop",
                 next="give workload.limits.duration_s: it ends the plan itself",
             )
+
+    def plan(self) -> Plan:
+        """What is offered, request by request. InputError where the file of a replay is not there."""
+        return self._offered().plan()
+
+    def seed(self) -> int:
+        """The seed of the plan, which the texts of prompts share."""
+        return self._offered().seed
+
+    def limits(self) -> Limits:
+        """Where the plan ends, as far as the document says it."""
+        if self.workload is not None:
+            return self.workload.limits
+        replay = self.replay or Replay(file="")
+        return Limits(replay.first_s, replay.requests)
+
+    def _offered(self) -> Workload | Replay:
+        offered = self.workload or self.replay
+        assert offered is not None  # one of the two, as checked at construction
+        return offered
 
     def conditions(self) -> Conditions:
         """What the person said of the system."""

@@ -82,7 +82,8 @@ def _littles_law(columns: SampleColumns, window: Window, confidence: float) -> I
     """Mean number due and not ended = arrival rate x mean time from due to end, over the steady window.
 
     The number comes from all requests that cross the window, rate and time from those due in it. They differ by what
-    was under way at the edges; in a steady state that averages out, in a growing queue it does not.
+    was under way at the edges, and by the last request, which is due where the window ends; in a steady state the
+    edges average out, in a growing queue they do not.
     """
     metrics = _of("caveat-latency", "caveat-ttft", "caveat-concurrency", "caveat-request-rate")
     latency = window.end_ns - window.due_ns
@@ -98,7 +99,7 @@ def _littles_law(columns: SampleColumns, window: Window, confidence: float) -> I
     if held * _LITTLE_FILL > len(latency):
         yield _check(None, f"{sentence}; {len(latency):,} arrivals are too few for a steady state.", metrics)
         return
-    allowed = _LITTLE_SHARE + 2 * held / len(latency) + _relative_half(typical)
+    allowed = _LITTLE_SHARE + (1 + 2 * held) / len(latency) + _relative_half(typical)
     good = abs(held - expected) <= allowed * expected
     yield _check(good, f"{sentence}, {allowed:.1%} apart is allowed (Little's law).", metrics)
 

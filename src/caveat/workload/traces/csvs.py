@@ -13,7 +13,7 @@ from caveat.errors import InputError
 from caveat.workload.plan import Int64
 from caveat.workload.traces.clock import Times, iso_ns, looks_like_iso
 from caveat.workload.traces.findings import Findings
-from caveat.workload.traces.lines import LineFile, Piece
+from caveat.workload.traces.lines import LineFile, Piece, is_utf8
 from caveat.workload.traces.raw import Raw, float_column, names_column, tokens_column
 
 _DELIMITERS = ",;\t"
@@ -79,10 +79,12 @@ def _cells(
 ) -> tuple[Int64, dict[str, list[Any]]]:
     """Line numbers and the wanted cells as texts, by our names."""
     bad: list[int] = []
+    if not is_utf8(piece.data):
+        return _cells_by_line(piece, header, delimiter, columns, findings)
     try:
         table = _arrow_table(piece.data, header, delimiter, sorted(set(columns.names().values())), bad)
         cells = {name: table.column(theirs).to_pylist() for name, theirs in columns.names().items()}
-    except (ValueError, UnicodeDecodeError):  # Arrow's errors are ValueErrors
+    except ValueError:  # Arrow's errors are ValueErrors
         return _cells_by_line(piece, header, delimiter, columns, findings)
     kept = np.delete(np.arange(table.num_rows + len(bad)), np.array(bad, np.int64))
     lines = piece.first_line + kept

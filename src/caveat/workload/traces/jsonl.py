@@ -15,7 +15,7 @@ import numpy as np
 from caveat.workload.plan import Int64
 from caveat.workload.traces.clock import Times, iso_ns, looks_like_iso
 from caveat.workload.traces.findings import Findings
-from caveat.workload.traces.lines import LineFile, Piece
+from caveat.workload.traces.lines import LineFile, Piece, is_utf8
 from caveat.workload.traces.raw import Raw, block_columns, float_column, names_column, tokens_column
 
 Row = Any  # a struct made for the fields of one file, or a plain object of the same names
@@ -101,15 +101,6 @@ def _by_line(
 
 def _why(error: Exception) -> str:
     return "nested too deep" if isinstance(error, RecursionError) else str(error)[:100]
-
-
-def is_utf8(data: bytes) -> bool:
-    """Whether bytes are text."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def column(rows: Sequence[Row], name: str) -> list[Any]:

@@ -108,6 +108,15 @@ def opened(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
+def is_utf8(data: bytes) -> bool:
+    """Whether bytes are text."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def unreadable(path: Path, error: Exception) -> InputError:
     """The error for a file that cannot be read: raise it."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)[:200]

@@ -51,10 +51,10 @@ def _recognises(head: Head) -> bool:
 
 
 def _read(file: LineFile, findings: Findings) -> Iterator[Raw]:
-    has_blocks = head_line(file.head()).block_tokens > 0
-    fields = _FIELDS if has_blocks else msgspec.structs.replace(_FIELDS, blocks=None)
+    head = head_line(file.head())
+    fields = _FIELDS if head.block_tokens > 0 else msgspec.structs.replace(_FIELDS, blocks=None)
     for lines, rows in rows_of(fields, file, findings):
-        if lines[:1] == 1:
+        if head.format == FORMAT and len(lines) and lines[0] == 1:
             lines, rows = lines[1:], rows[1:]
         if rows:
             raw = raw_of(fields, lines, rows)
