@@ -166,6 +166,8 @@ class _Parts:
             self.notes.append("what prompts share was not recorded and is not replayed")
         if not recording.has_sessions:
             self.notes.append("conversations were not recorded; replayed requests do not wait for each other")
+        else:
+            self.notes.append("times between turns are met roughly: longer where few conversations are open at a time")
         self.notes.append(
             "lengths do not change with the time of day; what prompts share beyond trunks is matched by size and age"
         )

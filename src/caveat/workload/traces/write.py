@@ -84,13 +84,7 @@ def write_plan(
 
     UsageError for a closed loop, which has no times, and for Mooncake's form with blocks of another size.
     """
-    if plan.concurrency is not None:
-        raise UsageError("a closed loop has no arrival times to write", next="use open arrivals")
-    if form == "mooncake" and plan.block_tokens not in (0, MOONCAKE.block_tokens):
-        raise UsageError(
-            f"blocks of {plan.block_tokens} tokens: Mooncake's form has {MOONCAKE.block_tokens}",
-            next="use the form caveat, or blocks of 512 tokens",
-        )
+    _check_form(plan, form)
     head = {
         "format": FORMAT,
         "block_tokens": plan.block_tokens,
@@ -98,13 +92,13 @@ def write_plan(
         "source": source,
         "transformations": transformations,
     }
-    writer = _OwnRows(plan.block_tokens) if form == "caveat" else _MooncakeRows(plan.block_tokens)
+    own = form == "caveat"
+    writer = _OwnRows(plan.block_tokens) if own else _MooncakeRows(plan.block_tokens)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     written = 0
     try:
         with unfinished.open("wb") as file:
-            if form == "caveat":
-                file.write(msgspec.json.encode(head) + b"\n")
+            file.write(msgspec.json.encode(head) + b"\n" if own else b"")
             for block in plan.blocks():
                 file.write(msgspec.json.Encoder().encode_lines(list(writer.rows(block))))
                 written += len(block)
@@ -112,6 +106,16 @@ def write_plan(
     finally:
         unfinished.unlink(missing_ok=True)
     return written
+
+
+def _check_form(plan: Plan, form: Form) -> None:
+    if plan.concurrency is not None:
+        raise UsageError("a closed loop has no arrival times to write", next="use open arrivals")
+    if form == "mooncake" and plan.block_tokens not in (0, MOONCAKE.block_tokens):
+        raise UsageError(
+            f"blocks of {plan.block_tokens} tokens: Mooncake's form has {MOONCAKE.block_tokens}",
+            next="use the form caveat, or blocks of 512 tokens",
+        )
 
 
 def _id_lists(block: PlanBlock) -> list[list[int]]:
