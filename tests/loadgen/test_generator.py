@@ -419,7 +419,7 @@ def test_prompts_in_the_bodies_are_those_of_the_plan():
     with Server(lambda *_: [GOOD]) as server:
         offered(server.url, Flat(5, concurrency=1), prompts=PromptSettings(salt=3))
         bodies = server.bodies()
-    prompts = [body["messages"][0]["content"].split() for body in bodies]  # type: ignore[index]
+    prompts = [body["messages"][0]["content"].split() for body in bodies]
     assert [len(words) for words in prompts] == [12] * 5
     assert len({tuple(words[:5]) for words in prompts}) == 5 and len({tuple(words[:4]) for words in prompts}) == 1
     assert {body["max_tokens"] for body in bodies} == {body["min_tokens"] for body in bodies} == {3}

@@ -196,7 +196,7 @@ def test_the_description_of_a_plan_has_keys_of_the_conditions():
     assert described["dataset"] == "profile bank of 8,891 requests in 25 min; 2 times as fast"
     assert described["scenario"] == "trace"
     assert isinstance(described["input_tokens_requested"], dict)
-    assert 0.3 < float(described["prefix_reuse_share"]) < 0.95  # type: ignore[arg-type]
+    assert 0.3 < float(described["prefix_reuse_share"]) < 0.95
 
 
 def test_what_every_request_has_in_common_is_exact():
