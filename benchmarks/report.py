@@ -19,9 +19,10 @@ HEAD = """# Benchmarks
 Made by `python -m benchmarks.report` from the results that the benchmarks keep; not edited by hand.
 
 Before the numbers, what is wrong with them. All were taken on one small virtual machine that others used at the same
-time (all but those of the real engine with a larger share of its processors than the others had): what a client costs a request carries over to other machines, how many requests a second it reaches carries over
-only as a ratio to its neighbours in the same table. Client and server share the machine's cores, so that a fast
-client is soon held up by its server. None of this says anything about how fast an inference engine is.
+time; all but those of the real engine had a larger share of its processors than the others. What a client costs a
+request carries over to other machines, how many requests a second it reaches carries over only as a ratio to its
+neighbours in the same table. Client and server share the cores, so that a fast client is soon held up by its server.
+None of this says anything about how fast an inference engine is.
 """
 
 
@@ -173,6 +174,8 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _taken(result: Result) -> Iterator[str]:
     yield f"Taken {result.machine.sentence()}.\n"
+    if earlier := result.notes.get("earlier"):
+        yield f"Earlier try: {earlier}\n"
 
 
 def _met(met: bool) -> str:

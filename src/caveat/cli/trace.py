@@ -41,10 +41,12 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="""Describe, fit, profile or synthesize recorded traffic.
 
     Known formats: Mooncake and Bailian JSONL, Azure and BurstGPT CSV, the JSONL of vLLM, SGLang and AIPerf,
     OpenAI-style request logs (text is counted and dropped), and CSV, JSONL or Parquet with a map of columns.
+    Every action takes --json.
 
     \b
     Examples:
