@@ -93,7 +93,7 @@ def truth(result: Result) -> Iterator[str]:
     ]
     yield table(("load", "client", "error of the mean, ms", "error of p99, ms"), rows)
     ceilings = ", ".join(f"{client} {rate:,.0f}/s" for client, rate in tables["ceilings"].items())
-    yield f"Ceilings with 64 streams: {ceilings}.\n"
+    yield f"Ceilings for the same answers, 800 in flight: {ceilings}.\n"
     stall = tables["stall"]
     yield (
         f"A server that stands still for {bench_truth.STALL_S:g} s under an open loop: {stall['due']} requests were "

@@ -31,9 +31,17 @@ def view(**changes):
 
 def test_a_line_says_what_matters_first():
     """Time, what is left, how far, how many failed, how fast, and latencies."""
-    look = view(ended=1234, failed=2, rate_per_s=31.4159, ttft_s=(0.1, 0.2, 0.5), tpot_s=(0.02, 0.03, 0.04))
-    whole = "12 s  48 s left  1,234/2,000 done  2 failed  31.4/s  TTFT 100 ms/200 ms/500 ms  TPOT 20 ms/30 ms/40 ms"
-    assert progress_line(look, 12.0, expected=2000, lasts_s=60.0) == whole[:100]
+    look = view(
+        ended=1234, in_flight=9, failed=2, rate_per_s=31.4159, ttft_s=(0.1, 0.2, 0.5), tpot_s=(0.02, 0.03, 0.04)
+    )
+    assert (
+        progress_line(look, 12.0, expected=2000, lasts_s=60.0)
+        == ("12 s  48 s left  1,234/2,000 done  9 in flight  2 failed  31.4/s  TTFT 100/200/500 ms  TPOT 20/30/40 ms")[
+            :100
+        ]
+    )
+    slow = view(ttft_s=(0.5, 1.5, math.nan))
+    assert "TTFT 500 ms/1.5 s/-  TPOT -/-/-" in progress_line(slow, 1.0, expected=None, lasts_s=None)
 
 
 @pytest.mark.parametrize(

@@ -123,3 +123,12 @@ def test_a_document_that_names_samples_elsewhere_is_not_followed(caveat, recorde
     stray = msgspec.structs.replace(run, subject="measured/" + "f" * 32, samples=path)
     Ledger().add([stray])
     assert caveat("compare", mine, stray.id, "--json").json["measured_difference"] == []
+
+
+def test_samples_have_the_only_word_on_whether_there_is_a_difference(caveat, recorded):
+    """Equal runs differ in their last digit: no shape slack makes a difference of it. What cannot be said is named."""
+    other = recorded("b", spec=poisson_spec(warmup=WarmUp(first_requests=20)))
+    done = caveat("compare", recorded("a"), other)
+    assert "slack (" not in done.out
+    assert "cannot say: caveat-ttft.mean, caveat-ttft.p50, caveat-ttft.p99" in " ".join(done.out.split())
+    assert "shape slack" in caveat("compare", f"v6.0/closed/{PUBLISHED}", f"v6.0/closed/{PUBLISHED}").out

@@ -97,3 +97,10 @@ def test_a_decoding_is_described_for_the_conditions():
     """In a few words."""
     assert Decoding().describe() == "temperature 0, exact length asked for"
     assert Decoding(temperature=None, exact_length=False, seed=1).describe() == "server's temperature, seed 1"
+
+
+@pytest.mark.parametrize("temperature", [-0.1, float("nan"), float("inf")])
+def test_a_temperature_that_cannot_be_is_refused(temperature):
+    """JSON has no word for two of them."""
+    with pytest.raises(UsageError, match="temperature: found"):
+        Decoding(temperature=temperature)

@@ -63,6 +63,7 @@ FAULTS: dict[str, tuple[str | None, list[Step]]] = {
     "not HTTP": ("malformed-http", [b"SSH-2.0-OpenSSH_9.9\r\n"]),
     "a head without end": ("too-large", [b"HTTP/1.1 200 OK\r\n", *[b"x: " + b"y" * 65_000 + b"\r\n"] * 6]),
     "a line of 10 MB": ("too-large", [STREAM + b"%x\r\n" % (len(LINE) + 2), LINE, b"\n\n\r\n", LAST]),
+    "a stream of nothing": ("empty", [stream({"id": "x"}, usage(3, 0))]),
     "a stream that is none": ("not-a-stream", [whole(b'{"choices":[]}')]),
     "an error inside a stream": ("error-in-answer", [stream(delta(content="a"), {"error": {"message": "gone"}})]),
     "a stalled stream": ("stalled", [STREAM + chunk(sse(delta(content="a"))), HANG]),
@@ -377,6 +378,24 @@ def test_after_an_offer_the_target_knows_how_its_client_was():
     assert (health.processes, health.requests, health.failed, health.client_limit_errors) == (1, 20, 0, 0)
     assert health.late_p50_s is not None and 0 <= health.late_p50_s <= health.late_max_s
     assert health.cpu_s > 0 and health.file_descriptor_limit > 0
+
+
+def test_how_many_are_in_flight_can_be_asked_while_the_run_goes():
+    """By a live view in another thread. The server lets go when it has heard that three are under way."""
+    gate = asyncio.Event()
+    heard: list[int | None] = []
+
+    def answer(number: int, _: bytes) -> Iterable[Step]:
+        if number == 2:
+            heard.append(target.in_flight())
+            gate.set()
+        return [Wait(gate), GOOD]
+
+    with Server(answer) as server:
+        target = HttpTarget(Endpoint(url=server.url, model="m"), settings=QUICK)
+        assert target.in_flight() is None
+        target.offer(Flat(3, concurrency=3), Kept(), WallClock())
+    assert (heard, target.in_flight()) == ([3], 0)
 
 
 def test_the_clock_runs_from_the_common_start():

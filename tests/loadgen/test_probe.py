@@ -39,3 +39,14 @@ def test_a_server_that_refuses_says_why_and_one_without_counts_cannot_say():
         calibrate_prompts(Endpoint(url=server.url, model="m"), PromptSettings())
     with Server(lambda *_: [whole(b'{"choices":[]}')]) as server, pytest.raises(CannotSayError):
         calibrate_prompts(Endpoint(url=server.url, model="m"), PromptSettings())
+
+
+@pytest.mark.parametrize("body", [b"<h1>Bad gateway</h1>", b"\xff", b'{"choices":[],"usage":{"prompt_tokens":-5}}'])
+def test_a_server_that_answers_with_something_else_says_what(body):
+    """A gateway's page with status 200, bytes that are no text, counts that cannot be: refused, and never a crash."""
+    with (
+        Server(lambda *_: [whole(body)]) as server,
+        pytest.raises(CaveatError, match="no answer of openai-chat") as found,
+    ):
+        calibrate_prompts(Endpoint(url=server.url, model="m"), PromptSettings())
+    assert found.value.code == "probe-refused" and "--no-probe" in (found.value.next or "")

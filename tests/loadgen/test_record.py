@@ -215,3 +215,11 @@ def test_a_run_of_which_nothing_is_left_has_no_figures(tmp_path):
     (folder / "spec.json").write_bytes(json.dumps({**text, "warmup": {"first_requests": 400}}).encode())
     with pytest.raises(CannotSayError, match="warm-up"):
         record(folder)
+
+
+def test_notes_say_what_the_client_used_and_what_the_server_says(tmp_path):
+    """Reuse of connections among it; a number reads as one."""
+    run = record(made_folder(tmp_path / "a", before=facts(max_model_len=131072.0, version="1.2")))
+    assert "max_model_len: 131,072 (GET /metrics)" in run.notes
+    assert "version: 1.2 (GET /metrics)" in run.notes
+    assert HEALTH.sentence() in run.notes

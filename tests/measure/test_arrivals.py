@@ -90,3 +90,12 @@ def test_the_distance_without_slack_is_that_of_kolmogorov_and_smirnov(one, other
     expected = max(abs(np.mean(one <= x) - np.mean(other <= x)) for x in points)
     assert gap_distance(one, other, 0.0) == pytest.approx(expected)
     assert gap_distance(one, other, 5.0) <= expected + 1e-12
+
+
+@pytest.mark.parametrize(("late_s", "outcome"), [(0.004, "pass"), (0.060, "fail")])
+def test_one_late_request_of_ten_is_no_other_arrival_process(late_s, outcome):
+    """It moves two of nine gaps. Whether it was too late is told by the lateness alone."""
+    due = np.arange(10) * 0.05
+    moved = due + np.where(np.arange(10) == 4, late_s, 0)
+    found = checks(samples(due, 0.1, sent_ns=sent(moved), first_token_ns=sent(due + 0.09)))
+    assert [found[1][0], found[2][0]] == [outcome, "pass"]

@@ -84,3 +84,10 @@ def test_a_table_without_metadata_and_with_more_columns_is_read():
     table = TABLE.replace_schema_metadata(None).append_column("gpu", pa.array([1, 2, 3]))
     assert columns_of(table).rows == 3
     assert schema().metadata == {b"format": FORMAT.encode()}
+
+
+def test_words_are_counted_in_the_rows_that_are_asked_for():
+    """Null is counted as None."""
+    table = samples(np.arange(5), 0.1, error_class=["refused", None, "refused", "http-500", None])
+    found = columns_of(table).counts("error_class", np.array([True, True, True, False, False]))
+    assert found == {"refused": 2, None: 1}

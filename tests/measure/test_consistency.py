@@ -147,3 +147,21 @@ def test_a_failed_check_reaches_the_figures_it_speaks_of():
     consistency = [check for check in found.validity if check.aspect == "consistency"]
     assert outcome(consistency, "caveat-tpot-usage.p99") == "fail"
     assert outcome(consistency, "caveat-latency.p99") == "pass"
+
+
+def test_text_without_a_token_is_a_contradiction():
+    """A server that counts nothing. An answer without text may have no tokens."""
+    due = np.arange(100)
+    wrong = summarize(samples(due, 0.1, output=0, chunks=[2] * 100), workload={})
+    empty = summarize(samples(due, 0.1, output=0, chunks=[0] * 100), workload={})
+    sentence = "100 answers had text and no token (server usage record)."
+    assert (sentence, "fail") in [(check.sentence, check.outcome) for check in wrong.validity]
+    assert not any("had text" in check.sentence for check in empty.validity)
+
+
+def test_littles_law_knows_how_long_the_last_request_took():
+    """It is due where the window ends: none of its time is inside, however long it was beside the others."""
+    latency = [0.01] * 19 + [0.05]
+    found = summarize(samples(np.arange(20) * 0.1, latency), workload={})
+    (law,) = [check for check in found.validity if "Little" in check.sentence]
+    assert law.outcome == "pass"

@@ -108,3 +108,38 @@ def test_limits_that_limit_nothing_are_refused(limits):
     """None at all, zero, negative, or at a percentile that is not taken."""
     with pytest.raises(UsageError, match="limits"):
         Slo(**limits)
+
+
+def test_an_answer_in_one_piece_has_no_time_per_token_to_be_too_long():
+    """It meets a TPOT limit like an answer of one token."""
+    due = np.arange(100)
+    first = ((due + 0.1) * 1e9).astype(np.int64)
+    found = summarize(samples(due, 0.1, ttft_s=0.1, last_token_ns=first), workload={}, slo=Slo(tpot_s=0.001))
+    assert row(found, "caveat-goodput-share").value == 1
+
+
+@pytest.mark.parametrize("slo", [Slo(ttft_s=9), Slo(tpot_s=9), Slo(latency_s=9)])
+def test_answers_without_times_of_tokens_give_no_goodput_under_a_limit_on_tokens(slo):
+    """Whole answers: how many were in time is unknown, not zero. A limit on the whole latency can be judged."""
+    nothing = [None] * 100
+    found = summary(slo, first_token_ns=nothing, last_token_ns=nothing)
+    if slo.latency_s is None:
+        assert found.why_absent("caveat-goodput") == "TTFT or TPOT has a limit and no answer has the time of a token"
+    else:
+        assert row(found, "caveat-goodput-share").value == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({}, "expected at least one of ttft_s, tpot_s, latency_s"),
+        ({"ttft_s": 0.0}, "ttft_s: found 0.0"),
+        ({"tpot_s": float("nan")}, "tpot_s: found nan"),
+        ({"latency_s": float("inf")}, "latency_s: found inf"),
+        ({"ttft_s": 1.0, "percentile": "p98"}, "percentile: found 'p98'"),
+    ],
+)
+def test_limits_that_cannot_be_are_refused_by_name(limits, said):
+    """Which field, and what was found."""
+    with pytest.raises(UsageError, match=said):
+        Slo(**limits)

@@ -112,3 +112,9 @@ def test_every_statistic_of_the_table_is_answered():
     answered = set(rows_of(THREE))
     defined = {key for key, metric in METRICS.items() if metric.definition.startswith("caveat-") and metric.unit == "s"}
     assert answered == defined
+
+
+def test_tokens_that_came_in_one_piece_have_no_time_between_them():
+    """Nobody saw it: unknown, where a zero would be the fastest server of all."""
+    table = samples([0, 1], 0.2, output=5, first_token_ns=[100 * MS, 1100 * MS], last_token_ns=[100 * MS, 1180 * MS])
+    assert of(table, "caveat-tpot-usage") == [NAN, 20]

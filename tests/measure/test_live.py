@@ -12,7 +12,7 @@ def test_a_look_in_the_middle_of_a_run():
     """Four a second for 30 s, one in ten fails: rate of the last ten seconds, errors, percentiles, tokens."""
     errors = ["timeout" if place % 10 == 0 else None for place in range(120)]
     table = samples(np.arange(120) / 4, 0.2, ttft_s=0.1, output=11, error_class=errors)
-    live = Live(sent=lambda: 125)
+    live = Live(in_flight=lambda: 5)
     for batch in table.to_batches(max_chunksize=7):
         live.take(batch)
     view = live.view(30 * NS_PER_S)
@@ -25,11 +25,11 @@ def test_a_look_in_the_middle_of_a_run():
 
 
 def test_before_the_first_answer_nothing_is_known():
-    """No rate, no percentile; in flight only where somebody knows what was sent."""
+    """No rate, no percentile; in flight only where somebody knows it."""
     view = Live().view(0)
     assert (view.ended, view.in_flight, view.rate_per_s) == (0, None, 0.0)
     assert all(np.isnan(value) for value in (*view.ttft_s, *view.tpot_s))
-    assert Live(sent=lambda: 3).view(NS_PER_S).in_flight == 3
+    assert Live(in_flight=lambda: 3).view(NS_PER_S).in_flight == 3
 
 
 def test_what_the_server_did_not_count_is_not_guessed():

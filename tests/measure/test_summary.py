@@ -13,6 +13,7 @@ from caveat.measure import ParquetSink, Slo, WarmUp, run_of, schema, summarize
 from tests.measure.samples import mm1, row, samples
 
 QUEUE = mm1(4000, load=0.5, mean_s=0.02, rng=np.random.default_rng(3))
+SMALL = np.random.default_rng(4).permutation(200) / 1e4
 WORKLOAD = {"arrivals": "poisson", "loop": "open", "dataset": "synthetic", "input_tokens": {"mean": 5.0}, "model": None}
 
 
@@ -102,6 +103,7 @@ def test_more_than_a_hundredth_of_failures_is_said_to_be_too_many(failed, outcom
     (check,) = [check for check in found.validity if check.aspect == "error rate"]
     assert check.outcome == outcome
     assert check.sentence.startswith(f"{4000 - failed:,} of 4,000 measured requests succeeded and {failed} failed")
+    assert check.sentence.endswith(f" ({failed} 500); 1% may." if failed else " 0 failed; 1% may.")
 
 
 def test_a_run_in_which_everything_failed_has_rates_and_no_latency():
@@ -159,3 +161,26 @@ def test_samples_that_make_no_sense_still_have_a_summary(rows, scenario):
     assert set(keys) <= set(METRICS)
     run = run_of(found, subject="x", provenance=Provenance(origin="measured"), conditions={})
     assert load(dump(run)).rows == found.rows
+
+
+def test_failures_are_said_by_class_the_most_frequent_first():
+    """Eight classes, the rest together; a foreign word is made harmless; a success without an end is none."""
+    classes = ["http-429"] * 3 + ["refused"] * 2 + [f"http-50{digit}" for digit in range(8)] + ["\x1b[31m", None]
+    ends = [1_000_000_000] * 14 + [None]
+    found = summarize(samples(np.arange(15), 1.0, error_class=classes, end_ns=ends), workload={}).validity[0]
+    assert found.outcome == "fail"
+    assert "15 failed (3 http-429, 2 refused, 1 http-500, " in found.sentence and "4 others); 1%" in found.sentence
+    assert found.sentence.isprintable()
+
+
+def test_a_value_without_an_interval_says_why():
+    """Thirty requests; and a median of which half the interval never came."""
+    few = summarize(samples(np.arange(30), 0.1 + SMALL[:30]), workload={})
+    half = summarize(samples(np.arange(200), 0.1 + SMALL, error_class=[None] * 104 + ["500"] * 96), workload={})
+    notes = [row(found, metric).notes for found, metric in ((few, "caveat-ttft.mean"), (half, "caveat-ttft.mean"))]
+    assert notes == [("no interval: it tells as much as 30 independent values, expected 40",), ()]
+    mixed = np.random.default_rng(2).permutation([None] * 104 + ["500"] * 96).tolist()
+    failed = summarize(samples(np.arange(200), 0.1 + SMALL, error_class=mixed), workload={})
+    assert row(failed, "caveat-ttft-all.p50").notes == (
+        "no interval: its upper end lies among the requests that failed",
+    )

@@ -57,7 +57,7 @@ def compare(
         emit(_with_differences(verdicts_json(results), apart))
         return exit_code(results)
     for result, found_apart in zip(results, apart, strict=True):
-        print_verdict(result)
+        print_verdict(result, by_samples=bool(found_apart))
         print_differences(found_apart)
     return exit_code(results)
 
@@ -69,12 +69,12 @@ def _with_differences(content: dict[str, Any], apart: Sequence[tuple[Difference,
     return content
 
 
-def print_verdict(result: Verdict) -> None:
-    """One verdict as text."""
+def print_verdict(result: Verdict, *, by_samples: bool = False) -> None:
+    """One verdict as text. Where samples say whether there is a difference, shape slack has nothing to add to it."""
     show_lines([f"left   {result.left}", f"right  {result.right}", ""], indent=0, hang=7)
     ratio = f"   left / right = {result.ratio:.4f}" if result.ratio is not None else "   no ratio is formed"
     show(cell(f"{result.verdict.upper()}{ratio}"))
-    if result.difference:
+    if result.difference and not by_samples:
         slack = f" ({result.slack * 100:.1f} %)" if result.slack is not None else ""
         show(cell(f"{_DIFFERENCES[result.difference]}{slack}"))
     if result.per_accelerator is not None:

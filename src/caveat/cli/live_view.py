@@ -92,9 +92,10 @@ def progress_line(view: LiveView, now_s: float, *, expected: int | None, lasts_s
     """One look as one line of at most 100 columns: what matters most stands first."""
     of = f"/{expected:,}" if expected else ""
     left = "" if lasts_s is None else f"  {format_seconds(max(0.0, lasts_s - now_s))} left"
+    flying = "" if view.in_flight is None else f"  {view.in_flight:,} in flight"
     return (
-        f"{format_seconds(now_s)}{left}  {view.ended:,}{of} done  {view.failed:,} failed  {view.rate_per_s:.3g}/s  "
-        f"TTFT {_times(view.ttft_s)}  TPOT {_times(view.tpot_s)}"
+        f"{format_seconds(now_s)}{left}  {view.ended:,}{of} done{flying}  {view.failed:,} failed  "
+        f"{view.rate_per_s:.3g}/s  TTFT {_times(view.ttft_s)}  TPOT {_times(view.tpot_s)}"
     )[:WIDTH]
 
 
@@ -106,6 +107,7 @@ def progress_json(view: LiveView, now_s: float, *, expected: int | None, lasts_s
         "lasts_s": lasts_s,
         "expected": expected,
         "ended": view.ended,
+        "in_flight": view.in_flight,
         "failed": view.failed,
         "errors": view.errors,
         "rate_per_s": view.rate_per_s,
@@ -116,4 +118,10 @@ def progress_json(view: LiveView, now_s: float, *, expected: int | None, lasts_s
 
 
 def _times(values: tuple[float, ...]) -> str:
-    return "/".join("-" if math.isnan(value) else format_seconds(value) for value in values)
+    """`100/200/500 ms`: a unit that all of them have stands once."""
+    words = ["-" if math.isnan(value) else format_seconds(value) for value in values]
+    units = {word.rpartition(" ")[2] for word in words}
+    if len(units) != 1 or "-" in units:
+        return "/".join(words)
+    unit = units.pop()
+    return f"{'/'.join(word.removesuffix(f' {unit}') for word in words)} {unit}"

@@ -67,7 +67,8 @@ def print_differences(found: tuple[Difference, ...]) -> None:
         table.add_row(one.metric, ratio, interval, cell(_ANSWERS[one.different]))
     show(table)
     for reason in dict.fromkeys(one.reason for one in found if one.reason):
-        show_lines([f"cannot say: {reason}"])
+        metrics = ", ".join(one.metric for one in found if one.reason == reason)
+        show_lines([f"cannot say: {metrics}: {reason}"])
     show_lines(
         [
             f"Each interval is of {CONFIDENCE:.0%}: of twenty such questions one is answered wrongly where nothing "

@@ -11,7 +11,7 @@ from caveat.loadgen.generator import HttpTarget
 from caveat.loadgen.prompts import PromptSettings, fresh_salt
 from caveat.loadgen.record import record
 from caveat.loadgen.replay import Replay
-from caveat.loadgen.selfcheck import ClientHealth, client_health
+from caveat.loadgen.selfcheck import ClientHealth
 from caveat.loadgen.served import served_model, until_answering
 from caveat.loadgen.settings import Settings
 from caveat.loadgen.spec import Spec, decode_spec, encode_spec, read_spec
@@ -34,7 +34,6 @@ __all__ = [
     "WallClock",
     "Watched",
     "calibration",
-    "client_health",
     "decode_spec",
     "encode_spec",
     "experiment",

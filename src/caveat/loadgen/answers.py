@@ -15,6 +15,9 @@ import msgspec
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 """A server's count; what does not fit makes the event malformed."""
 
+NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What the decoders of a dialect raise at bytes that are not what it promises."""
+
 Text = str | list[Any] | None
 """Most servers send a string, a few a list of parts."""
 

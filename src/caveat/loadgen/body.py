@@ -5,6 +5,7 @@ How long the answer may be is said by `Decoding`; everything in it is a conditio
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import msgspec
@@ -35,6 +36,8 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if self.limit_field not in ("max_tokens", "max_completion_tokens", None):
             found = str(self.limit_field)[:80]
             raise UsageError(f"decoding.limit_field: found {found!r}, expected max_tokens or max_completion_tokens")
+        if self.temperature is not None and not 0 <= self.temperature < math.inf:
+            raise UsageError(f"decoding.temperature: found {self.temperature}, expected 0 or more")
         if self.exact_length and self.limit_field is None:
             raise UsageError("decoding: found exact_length without a limit_field, expected a length to be exact about")
 

@@ -13,9 +13,8 @@ from array import array
 from typing import Any, Protocol, cast
 
 import httptools
-import msgspec
 
-from caveat.loadgen.answers import Answer, Dialect, Usage
+from caveat.loadgen.answers import NOT_JSON, Answer, Dialect, Usage
 from caveat.loadgen.feed import Ticket
 from caveat.loadgen.loop_watch import LoopWatch
 from caveat.loadgen.settings import Settings, ns
@@ -23,7 +22,6 @@ from caveat.loadgen.sse import EventSplitter, TooLongError
 
 MAX_HEAD_BYTES = 256 << 10
 _MAX_ERROR_BODY = 4096
-_NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class Owner(Protocol):
@@ -126,7 +124,8 @@ class Connection(asyncio.Protocol):
             self.first_byte_ns = now_ns
         self.bytes += len(data)
         if self.bytes > self._max_bytes or (self.bytes > MAX_HEAD_BYTES and not self.status):
-            self._fail("too-large", f"found {self.bytes} bytes, expected at most {self._max_bytes}")
+            limit = self._max_bytes if self.status else min(MAX_HEAD_BYTES, self._max_bytes)
+            self._fail("too-large", f"found {self.bytes} bytes, expected at most {limit}")
             return
         self._parse(data)
         if now_ns >= self._owner.due_ns:
@@ -196,7 +195,7 @@ class Connection(asyncio.Protocol):
                 self._read(event)
         except TooLongError as error:
             self.failure = ("too-large", str(error))
-        except _NOT_JSON as error:
+        except NOT_JSON as error:
             self.failure = ("malformed-sse", f"{error}: {body[:_MAX_ERROR_BODY].decode('utf-8', 'replace')}")
 
     def on_message_complete(self) -> None:
@@ -251,6 +250,8 @@ class Connection(asyncio.Protocol):
             self._fail(
                 "truncated", f"the stream ended after {self.chunks} deltas without finish reason or [DONE]", keep=True
             )
+        elif self.finish is None and not self.chunks:
+            self._fail("empty", f"{self.bytes} bytes and [DONE], without a delta or a finish reason", keep=True)
         else:
             self._end("", "", reusable=self.keep_alive)
 
@@ -258,7 +259,7 @@ class Connection(asyncio.Protocol):
         body = b"".join(self._body)
         try:
             answer = self._dialect.whole(body)
-        except _NOT_JSON as error:
+        except NOT_JSON as error:
             self._fail("malformed-json", f"{error}: {body[:_MAX_ERROR_BODY].decode('utf-8', 'replace')}", keep=True)
             return
         self._note(answer)

@@ -71,7 +71,7 @@ def experiment(
         before=_facts(spec, environ),
         calibration=calibration,
     )
-    clock, live = WallClock(), Live()
+    clock, live = WallClock(), Live(target.in_flight)
     stop = Stop(spec.stop_after_s, clock, cancel)
     with new_folder(folder, spec):
         write_notes(folder, notes)

@@ -28,6 +28,7 @@ CLASSES: dict[str, str] = {
     "malformed-sse": "an event of the stream is not the JSON that the dialect promises",
     "malformed-json": "the whole answer is not the JSON that the dialect promises",
     "not-a-stream": "a stream was asked for and something else came",
+    "empty": "the stream ended well, with [DONE], and held no delta and no finish reason",
     "error-in-answer": "the server reported an error inside an answer that began well",
     "too-large": "the head, one event or the whole answer is longer than the limit",
     "stalled": "the answer began and then nothing came for the idle time",

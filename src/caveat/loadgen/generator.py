@@ -15,7 +15,6 @@ from contextlib import contextmanager
 
 import msgspec
 
-from caveat.errors import UsageError
 from caveat.loadgen.address import refuse_proxy
 from caveat.loadgen.body import Decoding, RequestBytes
 from caveat.loadgen.clock import WallClock
@@ -24,7 +23,7 @@ from caveat.loadgen.feed import PlanSource, Source, Ticket
 from caveat.loadgen.offering import Offering, Order
 from caveat.loadgen.prompts import Prompts, PromptSettings
 from caveat.loadgen.selfcheck import ClientHealth, ProcessReport, health_of, process_report
-from caveat.loadgen.settings import Settings
+from caveat.loadgen.settings import Settings, check_processes
 from caveat.loadgen.tokens import token_counter
 from caveat.loadgen.writer import Writer
 from caveat.measure import Cancel, Clock, Sink
@@ -32,7 +31,6 @@ from caveat.workload import Plan
 
 LEAD_NS = 20_000_000
 _SWITCH_S = 0.0005
-MAX_PROCESSES = 64
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,8 +61,7 @@ class HttpTarget:
         count_tokens_with: str | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        if not 1 <= processes <= MAX_PROCESSES:
-            raise UsageError(f"processes: found {processes}, expected 1 to {MAX_PROCESSES}")
+        check_processes(processes)
         refuse_proxy(endpoint.address(), environ)
         endpoint.key(environ)
         self.setup = Setup(
@@ -76,6 +73,11 @@ class HttpTarget:
         )
         self.health: ClientHealth | None = None
         self._processes, self._environ = processes, environ
+        self._share: Share | None = None
+
+    def in_flight(self) -> int | None:
+        """How many requests are under way now; None before a run and where other processes make them."""
+        return self._share.in_flight() if self._share is not None else None
 
     def offer(self, plan: Plan, sink: Sink, clock: Clock, cancel: Cancel | None = None) -> None:
         """Make every request of the plan; see `caveat.measure.Target`.
@@ -97,8 +99,8 @@ class HttpTarget:
             sink.close()
 
     def _alone(self, plan: Plan, sink: Sink, clock: Clock, cancelled: Callable[[], bool]) -> ProcessReport:
-        share = Share(self.setup, plan.block_tokens, plan.concurrency, self._environ)
-        return share.offer(PlanSource(plan), sink, lambda: start_clock(clock, LEAD_NS), cancelled)
+        self._share = Share(self.setup, plan.block_tokens, plan.concurrency, self._environ)
+        return self._share.offer(PlanSource(plan), sink, lambda: start_clock(clock, LEAD_NS), cancelled)
 
 
 class Share:
@@ -115,6 +117,7 @@ class Share:
             text = prompts.text(ticket.number, ticket.input_tokens, ticket.prefix)
             return rendered.make(text.encode(), ticket.output_tokens)
 
+        self._offering: Offering | None = None
         self._counter = token_counter(setup.count_tokens_with) if setup.count_tokens_with else None
         self._order = Order(
             endpoint=setup.endpoint,
@@ -124,6 +127,10 @@ class Share:
             secrets=setup.endpoint.secrets(environ),
             keeps_text=self._counter is not None,
         )
+
+    def in_flight(self) -> int | None:
+        """Requests under way, read from any thread."""
+        return self._offering.in_flight() if self._offering is not None else None
 
     def offer(
         self, source: Source, sink: Sink, start: Callable[[], int], cancelled: Callable[[], bool]
@@ -143,7 +150,7 @@ class Share:
     async def _run(
         self, source: Source, writer: Writer, start: Callable[[], int], cancelled: Callable[[], bool]
     ) -> ProcessReport:
-        offering = Offering(self._order, source, writer, cancelled)
+        offering = self._offering = Offering(self._order, source, writer, cancelled)
         try:
             await offering.open()
             start_ns = start()

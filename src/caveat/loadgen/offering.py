@@ -182,9 +182,13 @@ class Offering:
             connection.begin(ticket, now_ns)
         else:
             self._send_on_new(ticket, now_ns)
-        in_flight = len(self._flying) + len(self._connecting)
+        in_flight = self.in_flight()
         if in_flight > self.tally.in_flight_most:
             self.tally.in_flight_most = in_flight
+
+    def in_flight(self) -> int:
+        """Requests that were taken up and are not over."""
+        return len(self._flying) + len(self._connecting)
 
     def _send_on_new(self, ticket: Ticket, issued_ns: int) -> None:
         task = self._loop.create_task(self._connect(ticket, issued_ns))

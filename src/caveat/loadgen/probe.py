@@ -7,13 +7,15 @@ from collections.abc import Mapping
 import msgspec
 
 from caveat.errors import CaveatError
-from caveat.loadgen.answers import PROMPT
+from caveat.loadgen.answers import NOT_JSON, PROMPT
 from caveat.loadgen.dialects import DIALECTS
 from caveat.loadgen.endpoint import Endpoint
 from caveat.loadgen.failures import readable
 from caveat.loadgen.plain_http import ask
 from caveat.loadgen.prompts import Prompts, PromptSettings
 from caveat.loadgen.tokens import TokenCalibration, calibrate_tokens
+
+_NEXT = "are the url, the model's name and the dialect right? --no-probe leaves the probes out"
 
 
 def calibrate_prompts(
@@ -26,7 +28,7 @@ def calibrate_prompts(
     """Settings whose lengths are tokens as this server counts them, and how good they are.
 
     Sends five short prompts and asks for one token each. Raises CannotSayError where the server gives no usage, and
-    CaveatError where it refuses the first.
+    CaveatError where it refuses them or answers with something else than the dialect promises.
     """
     words = Prompts(msgspec.structs.replace(settings, tokens_per_word=1.0, overhead_tokens=0.0), 0)
     refused: list[str] = []
@@ -37,9 +39,15 @@ def calibrate_prompts(
         if not reply.ok:
             refused.append(f"HTTP {reply.status}: {readable(reply.body, endpoint.secrets(environ))}")
             if len(refused) > 2:
-                raise CaveatError(f"probe: {refused[0]}", code="probe-refused", next="is the model's name right?")
+                raise CaveatError(f"probe: {refused[0]}", code="probe-refused", next=_NEXT)
             return None
-        usage = DIALECTS[endpoint.dialect].whole(reply.body).usage
+        try:
+            usage = DIALECTS[endpoint.dialect].whole(reply.body).usage
+        except NOT_JSON as error:
+            said = f"{error}: {readable(reply.body, endpoint.secrets(environ))}"
+            raise CaveatError(
+                f"probe: no answer of {endpoint.dialect}: {said}", code="probe-refused", next=_NEXT
+            ) from error
         return None if usage is None else usage.prompt_tokens
 
     found = calibrate_tokens(count)

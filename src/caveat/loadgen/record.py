@@ -15,7 +15,7 @@ from caveat.loadgen.folder import SAMPLES, Notes, read_folder
 from caveat.loadgen.selfcheck import limit_sentences
 from caveat.loadgen.spec import Spec
 from caveat.measure import Client, SampleColumns, Summary, columns_of, run_of, summarize
-from caveat.units import format_seconds
+from caveat.units import format_number, format_seconds
 from caveat.workload import Plan, PlanStatistics
 
 HARNESS = "caveat"
@@ -167,6 +167,7 @@ def _notes(spec: Spec, notes: Notes) -> tuple[str, ...]:
         f"prompt lengths: {lengths}" if lengths else "",
         f"salt of the prompts: {notes.salt}" if notes.salt is not None else "",
         notes.calibration.sentence() if notes.calibration else "",
+        notes.health.sentence() if notes.health else "",
         *_said(notes.before),
     )
     return tuple(text for text in said if text)
@@ -175,4 +176,8 @@ def _notes(spec: Spec, notes: Notes) -> tuple[str, ...]:
 def _said(facts: EngineFacts | None) -> tuple[str, ...]:
     if facts is None:
         return ()
-    return tuple(f"{name}: {fact.value} ({fact.source})" for name, fact in sorted(facts.facts.items()))
+    return tuple(f"{name}: {_fact(fact.value)} ({fact.source})" for name, fact in sorted(facts.facts.items()))
+
+
+def _fact(value: str | float) -> str:
+    return value if isinstance(value, str) else format_number(value)

@@ -1,6 +1,6 @@
-"""The client looks at itself: what was noted while it ran, and the verdict whether it was the limit.
+"""The client looks at itself: what was noted while it ran, and what the machine had no more of.
 
-Thresholds stand in two tables. A run in which the client was the limit is not valid: its latencies are partly its own.
+The verdict is `measure`'s, which sees the samples as well: a run in which the client was the limit is not valid.
 """
 
 from __future__ import annotations
@@ -9,12 +9,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from caveat.figures import Check
 from caveat.loadgen.spread import Spread
 from caveat.loadgen.tally import Tally
 from caveat.units import NS_PER_S, format_seconds
-
-ASPECT = "client health"
 
 
 class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,19 +51,20 @@ class ClientHealth(msgspec.Struct, frozen=True, kw_only=True):
         made = self.connections - self.connections_ahead
         return None if not self.requests else max(0.0, 1.0 - made / self.requests)
 
+    def sentence(self) -> str:
+        """For the record: what the client used."""
+        reuse = self.reuse_share()
+        over = "" if reuse is None else f", {reuse:.0%} of requests over one that stood"
+        processes = "1 process" if self.processes == 1 else f"{self.processes:,} processes"
+        return (
+            f"client: {processes}, {format_seconds(self.cpu_s)} of processor time, at most {self.in_flight_most:,} "
+            f"in flight, {self.connections:,} connections made{over}"
+        )
+
 
 # what is looked at, from which value on the client was the limit, how the value is said
 _Value = Callable[[ClientHealth], float | None]
 _Limit = tuple[str, _Value, float, Callable[[float], str]]
-DELAYS: tuple[_Limit, ...] = (
-    ("requests were sent late: p99", lambda h: h.late_p99_s, 0.010, format_seconds),
-    ("the event loop lagged: p99", lambda h: h.loop_lag_p99_s, 0.010, format_seconds),
-    ("reading first tokens was held up: median", lambda h: h.stall_p50_s, 0.005, format_seconds),
-    ("reading first tokens was held up: p99", lambda h: h.stall_p99_s, 0.025, format_seconds),
-    ("a process was busy: seconds at the 95th percentile", lambda h: h.cpu_share_p95, 0.95, "{:.0%}".format),
-)
-"""What samples show as well; a summary of them judges by the latencies that were measured."""
-
 RAN_OUT: tuple[_Limit, ...] = (
     ("a process waited for a CPU", lambda h: h.cpu_wait_share, 0.20, "{:.0%}".format),
     (
@@ -82,32 +80,16 @@ RAN_OUT: tuple[_Limit, ...] = (
         "{:.0%}".format,
     ),
 )
-"""What no sample shows: the machine had no more to give."""
+"""What no sample shows: the machine had no more to give. Delays and the load of the processor are judged with them."""
 
 
 def limit_sentences(health: ClientHealth) -> tuple[str, ...]:
     """What ran out on this machine, one sentence each: processor time, descriptors, ports. Empty where nothing did."""
-    return tuple(f"Client-limited: {reason}." for reason in _reasons(health, RAN_OUT))
-
-
-def _reasons(health: ClientHealth, limits: tuple[_Limit, ...]) -> list[str]:
-    return [
-        f"{what} {words(value)}, {words(limit)} or more is too much" if limit > 1e-6 else f"{what} {words(value)}"
-        for what, read, limit, words in limits
+    return tuple(
+        f"Client-limited: {what} {words(value)}{f', {words(limit)} or more is too much' if limit > 1e-6 else ''}."
+        for what, read, limit, words in RAN_OUT
         if (value := read(health)) is not None and value >= limit
-    ]
-
-
-def client_health(health: ClientHealth) -> Check:
-    """The verdict: fail is "client-limited", with every reason; unknown where nothing was sent."""
-    if not health.requests:
-        return Check(aspect=ASPECT, outcome="unknown", sentence="nothing was sent")
-    reasons = _reasons(health, (*DELAYS, *RAN_OUT))
-    if reasons:
-        return Check(aspect=ASPECT, outcome="fail", sentence=f"client-limited: {'; '.join(reasons)}")
-    late = "" if health.late_p99_s is None else f"p99 of sending late {format_seconds(health.late_p99_s)}, "
-    share = f"{health.cpu_share_p95:.0%} of a CPU"
-    return Check(aspect=ASPECT, outcome="pass", sentence=f"the client had room: {late}{share}")
+    )
 
 
 class ProcessReport(msgspec.Struct, frozen=True, kw_only=True):

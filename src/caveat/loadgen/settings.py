@@ -7,6 +7,8 @@ import msgspec
 from caveat.errors import UsageError
 from caveat.units import NS_PER_S
 
+MAX_PROCESSES = 64
+
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Limits of one request and habits of the client. Times in seconds, sizes in bytes.
@@ -46,6 +48,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 raise UsageError(f"settings.{name}: found {getattr(self, name)!r}, expected at least 1,024 bytes")
         if self.connections is not None and not 0 <= self.connections <= 100_000:
             raise UsageError(f"settings.connections: found {self.connections}, expected 0 to 100,000")
+
+
+def check_processes(processes: int) -> None:
+    """UsageError for a number of generator processes that cannot be."""
+    if not 1 <= processes <= MAX_PROCESSES:
+        raise UsageError(f"processes: found {processes}, expected 1 to {MAX_PROCESSES}")
 
 
 def ns(seconds: float) -> int:

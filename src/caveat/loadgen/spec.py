@@ -20,7 +20,7 @@ from caveat.figures import TABLE, Conditions, Value, conditions_of
 from caveat.loadgen.body import Decoding
 from caveat.loadgen.endpoint import HIDDEN, Endpoint
 from caveat.loadgen.replay import Replay
-from caveat.loadgen.settings import Settings
+from caveat.loadgen.settings import Settings, check_processes
 from caveat.measure import Slo, WarmUp
 from caveat.workload import Concurrency, Limits, Plan, Workload
 
@@ -71,6 +71,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         _check_known(self.known)
         if (self.workload is None) == (self.replay is None):
             raise UsageError("spec: expected either a workload or a replay", next="give one of the two")
+        check_processes(self.processes)
         if self.stop_after_s is None:
             return
         if not 0 < self.stop_after_s <= MAX_STOP_S:

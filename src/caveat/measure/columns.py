@@ -6,6 +6,7 @@ days. A summary never holds more than the few columns that it works on, however 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -63,6 +64,14 @@ class SampleColumns:
         for at, chunk in self.chunks(name):
             flags[at : at + len(chunk)] = pc.fill_null(pc.equal(chunk, word), False).to_numpy(zero_copy_only=False)
         return flags
+
+    def counts(self, name: str, where: Flags) -> Counter[str | None]:
+        """How often a column of texts says each word (None: null) in the rows where the flag is set."""
+        found: Counter[str | None] = Counter()
+        for at, chunk in self.chunks(name):
+            for entry in chunk.filter(where[at : at + len(chunk)]).value_counts().to_pylist():
+                found[entry["values"]] += entry["counts"]
+        return found
 
     def chunks(self, name: str) -> Iterator[tuple[int, pa.Array]]:
         """(number of the first row, values) of one column after the other piece of it."""

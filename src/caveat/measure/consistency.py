@@ -39,6 +39,7 @@ def consistency_checks(
     yield from _tokens_are_rate_times_duration(columns, window, tokens, confidence)
     for one in tokens:
         yield from _within_cap(columns, window, one, conditions)
+        yield from _text_without_tokens(columns, window, one)
     yield from _usage_and_tokenizer(tokens)
     yield from _lengths_as_asked(columns, window, tokens)
     yield from _steady(window)
@@ -99,7 +100,8 @@ def _littles_law(columns: SampleColumns, window: Window, confidence: float) -> I
     if held * _LITTLE_FILL > len(latency):
         yield _check(None, f"{sentence}; {len(latency):,} arrivals are too few for a steady state.", metrics)
         return
-    allowed = _LITTLE_SHARE + (1 + 2 * held) / len(latency) + _relative_half(typical)
+    edges = (latency[-1] / typical.value + 2 * held) / len(latency)
+    allowed = _LITTLE_SHARE + edges + _relative_half(typical)
     good = abs(held - expected) <= allowed * expected
     yield _check(good, f"{sentence}, {allowed:.1%} apart is allowed (Little's law).", metrics)
 
@@ -143,6 +145,13 @@ def _within_cap(
     beyond = int(np.count_nonzero(tokens.output > limit + _CAP_SLACK))
     sentence = f"{beyond:,} answers are longer than their cap and one token ({tokens.words})."
     yield _check(beyond == 0, sentence, _by(tokens))
+
+
+def _text_without_tokens(columns: SampleColumns, window: Window, tokens: Tokens) -> Iterator[Check]:
+    """A server that counts none for an answer that had text. Said where it happens; a client may skip tool calls."""
+    wrong = int(np.count_nonzero((tokens.output == 0) & (columns.numbers("chunks")[window.rows] > 0)))
+    if wrong and tokens.source == "usage":
+        yield _check(False, f"{wrong:,} answers had text and no token ({tokens.words}).", _by(tokens))
 
 
 def _by(tokens: Tokens) -> tuple[str, ...]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from caveat.errors import UsageError
 from caveat.figures import METRICS, Check, Outcome, Row
@@ -31,22 +34,25 @@ class Slo:
     percentile: str = "p99"
 
     def __post_init__(self) -> None:
-        limits = (self.ttft_s, self.tpot_s, self.latency_s)
-        if all(limit is None for limit in limits) or any(limit is not None and not limit > 0 for limit in limits):
-            raise UsageError(f"limits: found {self}, expected at least one, in seconds above zero")
+        limits = {"ttft_s": self.ttft_s, "tpot_s": self.tpot_s, "latency_s": self.latency_s}
+        if all(limit is None for limit in limits.values()):
+            raise UsageError(f"limits: found none, expected at least one of {', '.join(limits)}")
+        for name, limit in limits.items():
+            if limit is not None and not 0 < limit < math.inf:
+                raise UsageError(f"limits: {name}: found {limit}, expected seconds above zero")
         if self.percentile not in SHARES or f"caveat-ttft.{self.percentile}" not in METRICS:
-            raise UsageError(f"limits: found {self.percentile!r}, expected p50, p90, p95, p99 or p99.9")
+            raise UsageError(f"limits: percentile: found {self.percentile!r}, expected p50, p90, p95, p99 or p99.9")
 
 
 def met(columns: SampleColumns, window: Window, tokens: Sequence[Tokens], slo: Slo) -> Flags:
-    """Which measured requests met every limit. One with a single token has no TPOT that could be too long."""
+    """Which measured requests met every limit. A TPOT of one token, or of one piece, cannot be too long."""
     kept = window.ok.copy()
     for limit, definition in ((slo.ttft_s, "caveat-ttft"), (slo.latency_s, "caveat-latency")):
         if limit is not None:
             kept &= VALUES[definition](columns, window) <= limit * NS_PER_S
     if slo.tpot_s is not None and tokens:
         tpot = tpot_ns(columns, window, tokens[0])
-        kept &= (tpot <= slo.tpot_s * NS_PER_S) | (tokens[0].output < 2)
+        kept &= np.isfinite(tokens[0].output) & ~(tpot > slo.tpot_s * NS_PER_S)
     return kept
 
 
@@ -54,7 +60,7 @@ def goodput_rows(
     columns: SampleColumns, window: Window, tokens: Sequence[Tokens], slo: Slo | None, confidence: float
 ) -> Iterator[Item]:
     """Requests that met the limits per second, and their share of all measured ones."""
-    refused = _why_not(tokens, slo)
+    refused = _why_not(columns, window, tokens, slo)
     if slo is None or refused:
         yield from (Absent(key, refused) for key in ("caveat-goodput", "caveat-goodput-share"))
         return
@@ -64,9 +70,12 @@ def goodput_rows(
     yield row_of("caveat-goodput-share", intervals.share(kept, confidence), notes=notes)
 
 
-def _why_not(tokens: Sequence[Tokens], slo: Slo | None) -> str:
+def _why_not(columns: SampleColumns, window: Window, tokens: Sequence[Tokens], slo: Slo | None) -> str:
     if slo is None:
         return "no limits were given"
+    limited = slo.ttft_s is not None or slo.tpot_s is not None
+    if limited and window.ok.any() and not np.isfinite(VALUES["caveat-ttft"](columns, window)).any():
+        return "TTFT or TPOT has a limit and no answer has the time of a token"
     if slo.tpot_s is not None and not (tokens and tokens[0].counted.complete):
         return "TPOT has a limit and the tokens of too many requests were not counted"
     return ""

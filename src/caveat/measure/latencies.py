@@ -61,9 +61,13 @@ VALUES: dict[str, Values] = {
 
 
 def decode_ns(columns: SampleColumns, window: Window) -> Floats:
-    """First to last token of each measured success, NaN where it had none."""
+    """First to last token of each measured success; NaN where it had none, or all of them at one instant.
+
+    Tokens that came in one piece have no time between them that anybody saw: theirs is unknown, not zero.
+    """
     first = columns.numbers("first_token_ns")[window.rows]
-    return successes_only(columns.numbers("last_token_ns")[window.rows] - first, window)
+    lasted = columns.numbers("last_token_ns")[window.rows] - first
+    return successes_only(np.where(lasted > 0, lasted, np.nan), window)
 
 
 def tpot_ns(columns: SampleColumns, window: Window, tokens: Tokens) -> Floats:

@@ -23,7 +23,7 @@ _SHARES = (0.5, 0.9, 0.99)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveView:
-    """One look. `in_flight` is None where nobody says how many were sent. Percentiles are (p50, p90, p99) in seconds,
+    """One look. `in_flight` is None where nobody says it. Percentiles are (p50, p90, p99) in seconds,
     NaN before the first value, right to 0.05 % of themselves; nothing to be quoted, since they have no interval.
 
     `rate_per_s` is of requests that ended without error in the last ten seconds that are over.
@@ -40,10 +40,10 @@ class LiveView:
 
 
 class Live:
-    """Counts and buckets of the samples so far. `sent` tells how many requests were sent, if somebody knows."""
+    """Counts and buckets of the samples so far. `in_flight` tells how many requests are under way, None: not known."""
 
-    def __init__(self, sent: Callable[[], int] | None = None) -> None:
-        self._sent = sent
+    def __init__(self, in_flight: Callable[[], int | None] | None = None) -> None:
+        self._in_flight = in_flight
         self._lock = threading.Lock()
         self._ended = 0
         self._errors: Counter[str] = Counter()
@@ -66,7 +66,8 @@ class Live:
             self._errors.update(word for word in batch.column("error_class").to_pylist() if word is not None)
             self._tokens += int(np.nansum(counts[ok]))
             self._ttft.add((first - columns.numbers("ready_ns"))[ok])
-            self._tpot.add(((last - first) / np.where(counts >= 2, counts - 1, np.nan))[ok])
+            lasted = np.where(last > first, last - first, np.nan)
+            self._tpot.add((lasted / np.where(counts >= 2, counts - 1, np.nan))[ok])
             for second, count in zip(seconds, successes, strict=True):
                 self._count(int(second), int(count))
 
@@ -80,7 +81,7 @@ class Live:
                 ended=self._ended,
                 failed=sum(self._errors.values()),
                 errors=dict(self._errors),
-                in_flight=max(0, self._sent() - self._ended) if self._sent else None,
+                in_flight=self._in_flight() if self._in_flight else None,
                 rate_per_s=self._rate(now_ns),
                 output_tokens=self._tokens,
                 ttft_s=_percentiles(self._ttft),

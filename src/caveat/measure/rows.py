@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from caveat.figures import Row, Spread
+from caveat.measure.blocks import FEWEST_EFFECTIVE
 from caveat.measure.intervals import Estimate, TooFew
 
 
@@ -21,13 +22,24 @@ Item: TypeAlias = Row | Absent
 
 
 def row_of(metric: str, found: Estimate | TooFew, *, per: float = 1.0, notes: tuple[str, ...] = ()) -> Row | Absent:
-    """The row of an estimate; `per` is how many of the estimate's units make one of the metric's."""
+    """The row of an estimate; `per` is how many of the estimate's units make one of the metric's.
+
+    A row whose interval could not be made says why.
+    """
     if isinstance(found, TooFew):
         return Absent(metric, found.reason)
     spread = None
     if found.low is not None and found.high is not None:
         spread = Spread(low=found.low / per, high=found.high / per, method=found.method)
+    else:
+        notes = (*notes, f"no interval: {_why_none(found)}")
     return Row(metric=metric, value=found.value / per, n=found.n, spread=spread, notes=notes)
+
+
+def _why_none(found: Estimate) -> str:
+    if found.n_effective < FEWEST_EFFECTIVE:
+        return f"it tells as much as {found.n_effective:,.0f} independent values, expected {FEWEST_EFFECTIVE:g}"
+    return "its upper end lies among the requests that failed"
 
 
 def plain_row(metric: str, value: float, n: int, *, notes: tuple[str, ...] = ()) -> Row:

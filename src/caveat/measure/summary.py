@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caveat.errors import UsageError
-from caveat.figures import Check, Provenance, Row, Run, Value, conditions_of
+from caveat.figures import Check, Provenance, Row, Run, Value, conditions_of, printable
 from caveat.measure.arrivals import arrival_checks
 from caveat.measure.client import Client, client_checks
 from caveat.measure.columns import SampleColumns, Samples, columns_of
@@ -22,6 +22,7 @@ from caveat.measure.tokens import Tokens, lengths, token_counts
 from caveat.measure.windows import WarmUp, Window, window_of
 from caveat.units import NS_PER_S
 
+_CLASSES_SAID = 8
 _MOST_FAILED = 0.01  # failures beyond this share make latencies those of the lucky
 
 
@@ -70,7 +71,7 @@ def summarize(
         absent=tuple(item for item in items if isinstance(item, Absent)),
         conditions=_conditions(columns, window, tokens, workload, slo, items),
         validity=(
-            _failures(window),
+            _failures(columns, window),
             *limit_checks(slo, tokens, items),
             *arrival_checks(columns, window, workload, client),
             *client_checks(columns, window, client),
@@ -151,10 +152,24 @@ def _wanted(columns: SampleColumns, window: Window, name: str) -> dict[str, floa
     return lengths(wanted) if (wanted > 0).any() else None
 
 
-def _failures(window: Window) -> Check:
+def _failures(columns: SampleColumns, window: Window) -> Check:
     n, failed = len(window.ok), int((~window.ok).sum())
-    sentence = f"{n - failed:,} of {n:,} measured requests succeeded and {failed:,} failed; {_MOST_FAILED:.0%} may."
+    how = f" ({_classes(columns, window)})" if failed else ""
+    sentence = (
+        f"{n - failed:,} of {n:,} measured requests succeeded and {failed:,} failed{how}; {_MOST_FAILED:.0%} may."
+    )
     return Check(aspect="error rate", outcome="pass" if failed <= _MOST_FAILED * n else "fail", sentence=sentence)
+
+
+def _classes(columns: SampleColumns, window: Window) -> str:
+    """How the failures failed, the most frequent first; a success without an end has no class."""
+    failed = np.zeros(columns.rows, dtype=np.bool_)
+    failed[window.rows[~window.ok]] = True
+    classes = columns.counts("error_class", failed)
+    said = classes.most_common(_CLASSES_SAID)
+    named = [f"{count:,} {printable(name or 'without an end')[:60]}" for name, count in said]
+    others = classes.total() - sum(count for _, count in said)
+    return ", ".join([*named, f"{others:,} others"] if others else named)
 
 
 def _absences(absent: Sequence[Absent]) -> Iterator[str]:

@@ -6,6 +6,7 @@ The measured requests are those of phase `measured` after the warm-up rule, in t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,9 +37,10 @@ class WarmUp:
 
     def __post_init__(self) -> None:
         if (self.first_s is not None) + (self.first_requests is not None) + self.until_steady != 1:
-            raise UsageError(f"warm-up: found {self}, expected one rule of the three")
-        if (self.first_s or 0) < 0 or (self.first_requests or 0) < 0:
-            raise UsageError(f"warm-up: found {self}, expected no negative amount")
+            raise UsageError("warm-up: expected one of first_s, first_requests and until_steady")
+        amount = self.first_s if self.first_s is not None else self.first_requests or 0
+        if not 0 <= amount < math.inf:
+            raise UsageError(f"warm-up: found {amount}, expected seconds or requests, none of them negative")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def _measured(columns: SampleColumns) -> Window:
     """All requests of phase `measured`, in order of when they were due; of equals the earlier row first."""
     rows = np.flatnonzero(columns.equal("phase", "measured"))
     if not len(rows):
-        raise CannotSayError("no request was measured", next="run longer than the warm-up")
+        raise CannotSayError("no request was measured", next="run longer, and beyond the warm-up")
     due = columns.numbers("ready_ns")[rows]
     if np.any(due[1:] < due[:-1]):
         order = np.argsort(due, kind="stable")
