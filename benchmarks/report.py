@@ -19,7 +19,7 @@ HEAD = """# Benchmarks
 Made by `python -m benchmarks.report` from the results that the benchmarks keep; not edited by hand.
 
 Before the numbers, what is wrong with them. All were taken on one small virtual machine that others used at the same
-time; all but those of the real engine had a larger share of its processors than the others. What a client costs a
+time; the runs beside other clients had a larger share of its processors than the others. What a client costs a
 request carries over to other machines, how many requests a second it reaches carries over only as a ratio to its
 neighbours in the same table. Client and server share the cores, so that a fast client is soon held up by its server.
 None of this says anything about how fast an inference engine is.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from array import array
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -158,11 +159,19 @@ def batch(
         name: _coded(table[:, place], words[kind]) if kind in words else _numbers(table[:, place], kind, start_ns)
         for place, (name, kind) in enumerate(PACKED)
     }
-    rows = range(len(block))
-    columns["output_tokens_client"] = pa.array([client_tokens.get(row) for row in rows], pa.int64())
-    columns["error_text"] = pa.array([block.texts.get(row) for row in rows], pa.string())
+    columns["output_tokens_client"] = _sparse(client_tokens, len(block), pa.int64())
+    columns["error_text"] = _sparse(block.texts, len(block), pa.string())
     columns["chunk_ns"] = _chunk_times(block, start_ns)
     return pa.record_batch([columns[item.name] for item in schema()], schema=schema())
+
+
+def _sparse(values: Mapping[int, int | str], count: int, kind: pa.DataType) -> pa.Array:
+    """A column of which most rows are null: in a run without errors all are, and none is looked up."""
+    import pyarrow as pa
+
+    if not values:
+        return pa.nulls(count, kind)
+    return pa.array([values.get(row) for row in range(count)], kind)
 
 
 def _numbers(values: npt.NDArray[np.int64], kind: Kind, start_ns: int) -> pa.Array:
