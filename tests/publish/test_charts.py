@@ -14,7 +14,8 @@ from caveat.errors import InputError, UsageError
 from caveat.figures import Source, primary_figure
 from caveat.measure import series_of
 from caveat.publish import plot_run
-from caveat.publish.charts import run_chart, tidy, time_scale
+from caveat.publish.charts import run_chart
+from caveat.publish.charts_style import tidy, time_scale
 from caveat.publish.plot import series_of_run
 from tests.builders import published_run
 from tests.publish.drawn import HOSTILE, golden, run, settled, table, texts
@@ -73,6 +74,18 @@ def test_a_request_that_failed_keeps_the_curve_below_one():
     points = values(panel, "from due")
     assert (points[0]["share"], points[-1]["share"]) == (0, tidy(28 / 30))
     assert panel["layer"][0]["encoding"]["y"]["axis"]["title"] == "of 30 requests (2 never)"
+
+
+def test_a_bin_before_a_gap_is_drawn_to_its_end():
+    """The last request was due long before the last answer ended: nothing is known of the bins between."""
+    figure, series = run()
+    over = series.over_time
+    cut = dataclasses.replace(over, ttft_p50_s=np.where(over.edges_s[:-1] < over.edges_s[2], 0.5, np.nan))
+    panel = panels(run_chart(figure, dataclasses.replace(series, over_time=cut)))
+    points = values(panel["Time to first token, by when requests were due"], "median")
+    known = [(point["at"], point["value"]) for point in points[:4]]
+    a, b, c = (tidy(float(edge)) for edge in over.edges_s[:3])
+    assert known == [(a, 0.5), (b, 0.5), (c, 0.5), (c, None)]
 
 
 def test_a_limit_is_drawn_where_the_conditions_have_one():

@@ -10,12 +10,12 @@ import msgspec
 import typer
 
 from caveat.cli.console import JsonOption, emit, heading, plural, show, show_lines
+from caveat.cli.drawn import print_chart
 from caveat.cli.spec_options import factors
+from caveat.cli.trace_printed import print_candidates, print_description, print_problems
 from caveat.errors import EXIT_NO, EXIT_YES, InputError, Problem, UsageError
-from caveat.publish import cell, plain_table
-from caveat.units import format_number, format_seconds
+from caveat.publish import cell, is_chart_name, plot_trace, write_chart
 from caveat.workload import (
-    Candidate,
     Profile,
     Recording,
     TraceDescription,
@@ -51,6 +51,7 @@ app = typer.Typer(
     \b
     Examples:
       caveat trace describe conversation_trace.jsonl
+      caveat trace describe conversation_trace.jsonl --plot trace.svg
       caveat trace fit AzureLLMInferenceTrace_conv.csv -o workload.json
       caveat trace profile requests.jsonl -o traffic.json --privacy
       caveat trace synthesize traffic.json -o replay.jsonl --requests 10000
@@ -67,12 +68,15 @@ FirstOption = Annotated[float | None, typer.Option("--first", help="Only the fir
 ThinOption = Annotated[int, typer.Option("--thin", help="Every k-th request.", min=1)]
 SpeedOption = Annotated[float, typer.Option("--speed", help="Times divided by this.")]
 ScaleOption = Annotated[str | None, typer.Option("--scale", help="Lengths times these: INPUT,OUTPUT.")]
+PlotFile = Annotated[Path | None, typer.Argument(help="With --plot: a .png, .svg, .html or .json file to write.")]
+PlotOption = Annotated[bool, typer.Option("--plot", help="Draw it here, or into the file named behind.")]
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")]
 
 
 @app.command()
 def describe(
     file: TraceFile,
+    chart: PlotFile = None,
     form: FormatOption = None,
     columns: ColumnsOption = None,
     time_unit: UnitOption = None,
@@ -80,19 +84,27 @@ def describe(
     thin: ThinOption = 1,
     speed: SpeedOption = 1.0,
     scale: ScaleOption = None,
+    plot: PlotOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Rates at several time scales, burstiness, lengths, prefix reuse, sessions; what is wrong with the file.
 
+    With --plot it is drawn beside Poisson traffic of the same rate. PNG, SVG and HTML need the extra `report`.
     Exit 1 where the file has problems.
     """
+    if chart is not None and not plot:
+        raise UsageError(f"found a second file, {chart.name!r}", next="--plot draws into it")
+    if chart is not None and is_chart_name(file.name) and not is_chart_name(chart.name):
+        file, chart = chart, file  # `--plot trace.svg FILE` means the same
     recording, problems = _read(file, form, columns, time_unit)
     recording = changed(recording, first=first, thin=thin, speed=speed, scale=scale)
     description = describe_trace(recording)
-    if as_json:
+    if plot:
+        _plot(description, problems, chart, as_json=as_json)
+    elif as_json:
         emit({**msgspec.to_builtins(description), "problems": [msgspec.to_builtins(p) for p in problems]})
     else:
-        _print(description, problems)
+        print_description(description, problems)
     return EXIT_NO if problems else EXIT_YES
 
 
@@ -115,9 +127,9 @@ def fit(
     if as_json:
         emit({**msgspec.to_builtins(result), "problems": [msgspec.to_builtins(p) for p in problems]})
     else:
-        _print_problems(problems)
-        _print_candidates("arrivals", result.arrivals)
-        _print_candidates("lengths", result.lengths)
+        print_problems(problems)
+        print_candidates("arrivals", result.arrivals)
+        print_candidates("lengths", result.lengths)
         heading("what the chosen workload does not reproduce")
         show_lines(result.misses or ("nothing that was tested",))
         show_lines(result.notes)
@@ -155,7 +167,7 @@ def profile(
             }
         )
         return EXIT_NO if problems else EXIT_YES
-    _print_problems(problems)
+    print_problems(problems)
     show(cell(f"{output}: {plural(made.requests, 'request')} in {len(content):,} bytes"))
     if privacy:
         show_lines(privacy_statement(made).splitlines(), indent=0)
@@ -184,14 +196,17 @@ def synthesize_(
 
 
 def read_source(path: Path) -> Profile | Workload:
-    """A traffic profile or a workload document, told apart by its format key."""
+    """A traffic profile or a workload document, told apart by its format key. InputError names the file."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}", next="check the path") from error
-    if path.suffix.lower() == ".toml":
-        return decode_workload(data, "toml")
-    return decode_profile(data) if b"caveat-profile/" in data[:4096] else decode_workload(data, "json")
+    try:
+        if b"caveat-profile/" in data[:4096]:
+            return decode_profile(data)
+        return decode_workload(data, "toml" if path.suffix.lower() == ".toml" else "json")
+    except InputError as error:
+        raise InputError(f"{path.name}: {error.message}", code=error.code, next=error.next) from error
 
 
 def changed(
@@ -215,68 +230,14 @@ def _read(
     return found.recording, found.problems
 
 
-def _print(d: TraceDescription, problems: Sequence[Problem]) -> None:
-    show(cell(d.source.words()))
-    rate = f", {format_number(d.mean_qps)} requests/s" if d.mean_qps is not None else ""
-    cv = f", cv of gaps {d.gap_cv:.2f}" if d.gap_cv is not None else ""
-    show(cell(f"{plural(d.requests, 'request')} over {format_seconds(d.span_s)}{rate}{cv}"))
-    heading("rates")
-    names = list(msgspec.structs.asdict(d.rates[0])) if d.rates else []
-    table = plain_table([name.replace("_", " ") for name in names], right=[name.replace("_", " ") for name in names])
-    for row in d.rates:
-        table.add_row(*(_cell(value) for value in msgspec.structs.asdict(row).values()))
-    show(table)
-    heading("tokens")
-    show_lines([f"input   {_statistics(d.input_tokens)}", f"output  {_statistics(d.output_tokens)}"], indent=0)
-    if d.correlation is not None:
-        show(cell(f"rank correlation of input and output {d.correlation:.2f}; {d.without_output:,} without output"))
-    if d.prefixes is not None:
-        p = d.prefixes
-        heading("shared prefixes")
-        show_lines(
-            [
-                f"{p.share:.1%} of {p.blocks:,} blocks of {p.block_tokens} tokens were seen before "
-                f"({p.share_of_tokens:.1%} of input tokens), in {p.reusing:.1%} of requests",
-                "if forgotten after so many seconds: " + ", ".join(f"{k} {v:.1%}" for k, v in p.within_s.items()),
-                "with a cache of so many blocks: " + ", ".join(f"{k} {v:.1%}" for k, v in p.within_blocks.items()),
-            ],
-            indent=0,
-        )
-    if d.sessions is not None:
-        s = d.sessions
-        heading("conversations")
-        show_lines(
-            [f"{s.sessions:,}; turns {_statistics(s.turns)}; seconds between {_statistics(s.between_s)}"], indent=0
-        )
-    show_lines(d.notes, indent=0)
-    _print_problems(problems)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}: {number:.2f}" for key, number in value.items())
-    if isinstance(value, float):
-        return format_number(value)
-    return "-" if value is None else f"{value:,}"
-
-
-def _statistics(numbers: dict[str, float]) -> str:
-    return ", ".join(f"{name} {format_number(value)}" for name, value in numbers.items())
-
-
-def _print_problems(problems: Sequence[Problem]) -> None:
-    for problem in problems:
-        where = f"{problem.path}:{problem.line}" if problem.line else problem.path
-        found = f" (found {problem.found}, expected {problem.expected})" if problem.found else ""
-        show_lines([f"{problem.code}: {problem.message}{found} [{where}]"], indent=0)
-
-
-def _print_candidates(what: str, candidates: Sequence[Candidate]) -> None:
-    heading(what)
-    for candidate in candidates:
-        show(cell(f"{'ok' if candidate.passed else 'NO'}  {candidate.kind}: {candidate.words}"))
-        for test in (test for test in candidate.tests if not test.passed):
-            p = "" if test.p_value is None else f", p {test.p_value:.3g}"
-            show_lines(
-                [f"{test.name}: {format_number(test.observed)} here, {format_number(test.expected)} of it{p}"], indent=6
-            )
+def _plot(d: TraceDescription, problems: Sequence[Problem], file: Path | None, *, as_json: bool) -> None:
+    drawn = plot_trace(d, problems)
+    if file is not None:
+        write_chart(drawn.spec, file)
+    if as_json:
+        where = {"file": str(file)} if file is not None else {"spec": drawn.spec}
+        emit({"format": "caveat-chart/1", "figures": [], **where})
+    elif file is not None:
+        show(cell(f"{file}: {drawn.spec['title']['text']}"))
+    else:
+        print_chart(drawn)

@@ -10,7 +10,7 @@ from caveat.publish.columns import checked_columns, chips
 from caveat.publish.export import FORMS as EXPORT_FORMS
 from caveat.publish.export import export
 from caveat.publish.figure_json import figure_json
-from caveat.publish.plot import Chart, plot_run, plot_sweep
+from caveat.publish.plot import Chart, plot_run, plot_sweep, plot_trace
 from caveat.publish.tables import (
     DEFAULT_COLUMNS,
     caveat_lines,
@@ -53,6 +53,7 @@ __all__ = [
     "plain_table",
     "plot_run",
     "plot_sweep",
+    "plot_trace",
     "printable",
     "spread_line",
     "two_line_table",

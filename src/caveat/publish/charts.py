@@ -7,31 +7,37 @@ expression.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from caveat.figures import Figure
 from caveat.measure import Cdf, OverTime, Series
-from caveat.publish.charts_head import Head, head_of
+from caveat.publish.charts_head import head_of
+from caveat.publish.charts_style import (
+    BLUE,
+    GREEN,
+    GREY,
+    HEIGHT,
+    INK,
+    LIMIT,
+    ORANGE,
+    SKY,
+    TIME_LABELS,
+    Spec,
+    colours,
+    empty_panel,
+    framed,
+    panel,
+    ticks,
+    tidy,
+    time_scale,
+)
 from caveat.units import format_seconds
 
-Spec = dict[str, Any]
-
-SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-INK, GREY, LIMIT = "#1b1f24", "#6a737d", "#c2255c"
-BLUE, ORANGE, GREEN, SKY = "#0b63b0", "#d9730d", "#1a8f6a", "#7fb4e0"  # told apart also by those who see no red
-_WIDTH, _HEIGHT = 400, 132
-_LOG_FROM = 8  # a range wider than this factor is drawn on a logarithmic axis
-_LEAST_S = 1e-6  # where a logarithmic axis begins; what is shorter stands at its edge
-
-# Each tick in the unit that suits it. The only expression of these charts, and none of it comes from outside.
-TIME_LABELS = (
-    "datum.value === 0 ? '0' : abs(datum.value) < 0.00099 ? format(datum.value * 1e6, '~r') + ' µs' : "
-    "abs(datum.value) < 0.99 ? format(datum.value * 1e3, '~r') + ' ms' : format(datum.value, '~r') + ' s'"
-)
+Floats = npt.NDArray[np.float64]
 
 # panel, (metric definition, words, colour) of its curves, limit of the conditions; {tpot}: by who counted the tokens
 _LATENCIES = (
@@ -46,43 +52,7 @@ def run_chart(figure: Figure, series: Series) -> Spec:
     """The chart of a run whose primary (or chosen) figure heads it."""
     pairs = zip(_distributions(figure, series), _curves(series, figure), strict=True)
     grid = {"columns": 2, "spacing": {"row": 66, "column": 66}, "bounds": "flush"}  # flush: the axes stand in lines
-    return framed(head_of(figure), {"concat": [panel for pair in pairs for panel in pair], **grid})
-
-
-def framed(head: Head, content: Spec) -> Spec:
-    """Content under its head, in the one style."""
-    return {
-        "$schema": SCHEMA,
-        "title": {
-            "text": head.heading,
-            "subtitle": list(head.lines),
-            "anchor": "start",
-            "color": LIMIT if head.alarm else INK,
-            "subtitleColor": GREY,
-            "fontSize": 17,
-            "subtitleFontSize": 11,
-            "subtitleLineHeight": 15,
-            "subtitlePadding": 8,
-            "offset": 18,
-        },
-        "resolve": {"scale": {"color": "independent", "strokeDash": "independent"}},
-        "background": "#ffffff",
-        "padding": 18,
-        "config": {
-            "font": "Helvetica Neue, Arial, Liberation Sans, sans-serif",
-            "view": {"stroke": None},
-            "axis": {
-                "gridColor": "#eceff2",
-                "domainColor": "#c9ced4",
-                "tickColor": "#c9ced4",
-                "labelColor": GREY,
-                "titleColor": GREY,
-                "titleFontWeight": "normal",
-                "titleFontSize": 10,
-            },
-        },
-        **content,
-    }
+    return framed(head_of(figure), {"concat": [one for pair in pairs for one in pair], **grid})
 
 
 def _distributions(figure: Figure, series: Series) -> Iterable[Spec]:
@@ -91,7 +61,11 @@ def _distributions(figure: Figure, series: Series) -> Iterable[Spec]:
         found = [(series.cdf(name.format(tpot=tpot)), words, colour) for name, words, colour in curves]
         drawn = [(cdf, words, colour) for cdf, words, colour in found if cdf is not None]
         limit_s = figure.conditions.number(f"{limit}_limit_s") if limit else None
-        yield _cdf_panel(title, drawn, figure, limit_s) if drawn else _empty(title, "no request has the times it needs")
+        yield (
+            _cdf_panel(title, drawn, figure, limit_s)
+            if drawn
+            else empty_panel(title, "no request has the times it needs")
+        )
 
 
 def _cdf_panel(title: str, curves: Sequence[tuple[Cdf, str, str]], figure: Figure, limit_s: float | None) -> Spec:
@@ -103,7 +77,7 @@ def _cdf_panel(title: str, curves: Sequence[tuple[Cdf, str, str]], figure: Figur
         "field": "s",
         "type": "quantitative",
         "scale": scale,
-        "axis": {"title": None, "labelExpr": TIME_LABELS, **_ticks(scale)},
+        "axis": {"title": None, "labelExpr": TIME_LABELS, **ticks(scale)},
     }
     y = {
         "field": "share",
@@ -119,35 +93,16 @@ def _cdf_panel(title: str, curves: Sequence[tuple[Cdf, str, str]], figure: Figur
         {
             "data": {"values": _cdf_points(curves, scale)},
             "mark": line,
-            "encoding": {"x": x, "y": y, "color": _colours(names), "strokeDash": dash},
+            "encoding": {"x": x, "y": y, "color": colours(names), "strokeDash": dash},
         },
         *_limit_layers(limit_s, x),
         *_percentile_layers(figure, first, x, y),
     ]
-    return _panel(title, layers, names)
+    return panel(title, layers, names)
 
 
 def _of(cdf: Cdf) -> str:
     return f"of {cdf.of:,} requests" + (f" ({cdf.of - cdf.n:,} never)" if cdf.of > cdf.n else "")
-
-
-def time_scale(values_s: Sequence[float]) -> Spec:
-    """A linear axis from zero, or a logarithmic one where the values span more than a factor."""
-    high = max(values_s)
-    low = max(min(values_s), _LEAST_S)
-    if high > _LOG_FROM * low:
-        return {"type": "log", "domain": [tidy(low * 0.9), tidy(high * 1.1)], "nice": False, "clamp": True}
-    return {"domain": [0, tidy(max(high, _LEAST_S) * 1.15)], "nice": False, "clamp": True}
-
-
-def _ticks(scale: Spec) -> Spec:
-    """At 1, 2 and 5 of each power of ten on a logarithmic axis, left to the library on a linear one."""
-    if scale.get("type") != "log":
-        return {"tickCount": 6}
-    low, high = scale["domain"]
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = (1, 2, 5) if high / low < 1e3 else (1,)
-    return {"values": [tick for power in powers for step in steps if low <= (tick := tidy(step * 10.0**power)) <= high]}
 
 
 def _cdf_points(curves: Sequence[tuple[Cdf, str, str]], scale: Spec) -> list[Spec]:
@@ -164,7 +119,7 @@ def _limit_layers(limit_s: float | None, x: Spec) -> list[Spec]:
         return []
     values = {"values": [{"s": tidy(limit_s), "words": f"limit {format_seconds(limit_s)}"}]}
     rule = {"type": "rule", "color": LIMIT, "strokeDash": [5, 3], "strokeWidth": 1.5}
-    text = {"type": "text", "color": LIMIT, "align": "right", "dx": -5, "y": _HEIGHT - 8, "fontSize": 10}
+    text = {"type": "text", "color": LIMIT, "align": "right", "dx": -5, "y": HEIGHT - 8, "fontSize": 10}
     return [
         {"data": values, "mark": rule, "encoding": {"x": x}},
         {"data": values, "mark": text, "encoding": {"x": x, "text": {"field": "words"}}},
@@ -215,9 +170,9 @@ def _time_panel(
     """Curves over the seconds of the run; what is not of the measured window is shaded."""
     end_s = tidy(float(over.edges_s[-1]))
     points = [
-        {"at": tidy(at), "value": tidy(value) if np.isfinite(value) else None, "curve": words}  # None breaks the line
+        {"at": tidy(at), "value": value, "curve": words}
         for words, values, _ in curves
-        for at, value in zip(over.edges_s, [*values, values[-1]], strict=True)
+        for at, value in _steps(over.edges_s, values)
     ]
     x = {
         "field": "at",
@@ -236,10 +191,21 @@ def _time_panel(
     line = {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5}
     layers = [
         *_outside_layers(measured, end_s, x),
-        {"data": {"values": points}, "mark": line, "encoding": {"x": x, "y": y, "color": _colours(names)}},
+        {"data": {"values": points}, "mark": line, "encoding": {"x": x, "y": y, "color": colours(names)}},
         *([] if limit_s is None else [_across(limit_s, y)]),
     ]
-    return _panel(title, layers, names)
+    return panel(title, layers, names)
+
+
+def _steps(edges_s: Floats, values: Floats) -> Iterator[tuple[float, float | None]]:
+    """Each value from its bin's begin; None, which breaks the line, where there is none, and not before a bin's end."""
+    before: float | None = None
+    for at, value in zip(edges_s, [*values, values[-1]], strict=True):
+        known = tidy(value) if np.isfinite(value) else None
+        if known is None and before is not None:
+            yield float(at), before
+        yield float(at), known
+        before = known
 
 
 def _outside_layers(measured: tuple[float, float], end_s: float, x: Spec) -> list[Spec]:
@@ -253,35 +219,3 @@ def _outside_layers(measured: tuple[float, float], end_s: float, x: Spec) -> lis
 def _across(limit_s: float, y: Spec) -> Spec:
     rule = {"type": "rule", "color": LIMIT, "strokeDash": [5, 3], "strokeWidth": 1.2}
     return {"data": {"values": [{"value": tidy(limit_s)}]}, "mark": rule, "encoding": {"y": y}}
-
-
-def _colours(curves: Sequence[tuple[str, str]]) -> Spec:
-    """Colours by curve. `_panel` names them: a legend of the library's would push the titles of panels about."""
-    scale = {"domain": [words for words, _ in curves], "range": [colour for _, colour in curves]}
-    return {"field": "curve", "type": "nominal", "scale": scale, "legend": None}
-
-
-def _panel(title: str, layers: Sequence[Spec], names: Sequence[tuple[str, str]] = ()) -> Spec:
-    """Layers under their title, with the names of the curves in their colours at the right of its line."""
-    said = [_words(title, 0, "left", INK, fontWeight="bold", fontSize=12)]
-    right = float(_WIDTH)
-    for words, colour in reversed(names if len(names) > 1 else ()):
-        said.append(_words(words, right, "right", colour, fontWeight="bold"))
-        right -= 6.5 * len(words) + 12
-    return {"width": _WIDTH, "height": _HEIGHT, "layer": [*layers, *said]}
-
-
-def _words(words: str, x: float, align: str, colour: str, **style: Any) -> Spec:
-    """A text at a place of the line above a panel."""
-    mark = {"type": "text", "x": x, "y": -13, "align": align, "color": colour, **style}
-    return {"data": {"values": [{"words": words}]}, "mark": mark, "encoding": {"text": {"field": "words"}}}
-
-
-def _empty(title: str, why: str) -> Spec:
-    text = {"type": "text", "color": GREY, "fontSize": 11}
-    return _panel(title, [{"data": {"values": [{"why": why}]}, "mark": text, "encoding": {"text": {"field": "why"}}}])
-
-
-def tidy(value: float) -> float:
-    """Six significant digits: more than a screen shows, and the same on every machine."""
-    return float(f"{value:.6g}")

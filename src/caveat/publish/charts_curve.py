@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from caveat.errors import CannotSayError, RefusedError, UsageError
 from caveat.figures import SHOWN, Figure, Outcome, Run, outcome
-from caveat.publish.charts import BLUE, GREY, INK, LIMIT, Spec, framed, tidy
 from caveat.publish.charts_head import head_of_many
+from caveat.publish.charts_style import BLUE, GREY, INK, LIMIT, Spec, framed, tidy
 from caveat.publish.text import cut, printable
 from caveat.units import format_number, format_seconds
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from caveat.figures import Figure
 from caveat.measure import Cdf, Series
 from caveat.publish.canvas import Axis, Canvas, framed
-from caveat.publish.charts import time_scale
 from caveat.publish.charts_curve import USER_ROOM, Curve, curve_sentences, hardware
 from caveat.publish.charts_head import Head, head_of, head_of_many
+from caveat.publish.charts_style import time_scale
 from caveat.units import format_number, format_seconds
 
 _HEIGHT = 6

@@ -126,6 +126,7 @@ def _own(figure: Figure, date: str | None) -> Citation:
 _SUITES: dict[str | None, str] = {
     None: "Not a result of any benchmark suite.",
     "own measurement": "Not a result of any benchmark suite.",
+    "own simulation": "Computed by a model of a server, measured by nobody; not a result of any benchmark suite.",
     SUITE: "Not a result of the benchmark suite whose workload it may have used.",
 }
 

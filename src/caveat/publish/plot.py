@@ -15,7 +15,10 @@ from caveat.errors import InputError, UsageError
 from caveat.figures import SHOWN, Figure, Run
 
 if TYPE_CHECKING:
+    from caveat.errors import Problem
     from caveat.measure import Series
+    from caveat.publish.charts_trace import TraceChart
+    from caveat.workload import TraceDescription
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,13 @@ def plot_sweep(runs: Sequence[Run]) -> Chart:
     curve = curve_of(runs)
     figures = tuple(point.figure for point in curve.points)
     return Chart(figures, curve_chart(curve), lambda width, plain: curve_text(curve, width=width, plain=plain))
+
+
+def plot_trace(description: TraceDescription, problems: Sequence[Problem] = ()) -> TraceChart:
+    """The chart of a trace, with its source, its changes and what reading it found above."""
+    from caveat.publish.charts_trace import trace_chart
+
+    return trace_chart(description, problems)
 
 
 def series_of_run(run: Run, folder: Path) -> Series:

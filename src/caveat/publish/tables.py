@@ -102,7 +102,8 @@ def _fitting(figures: Sequence[Figure], names: Sequence[str], width: int) -> lis
 def _below(figure: Figure, columns: Sequence[str], short: Sequence[str]) -> str:
     long = " ".join(_text(figure, name) for name in columns if name in LONG)
     rest = [f"{_head(name)} {_text(figure, name)}" for name in columns if name not in LONG and name not in short]
-    return "   ".join([long, *rest])
+    mark = ["SIMULATED"] if figure.provenance.origin == "simulated" else []
+    return "   ".join([*mark, long, *rest])
 
 
 def _text(figure: Figure, name: str) -> str:

@@ -65,3 +65,35 @@ def test_a_map_that_does_not_fit_is_refused(columns, code, tmp_path):
     with pytest.raises(InputError) as refused:
         read_trace(path, columns=columns)
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet"])
+def test_columns_called_input_and_output_need_no_map(name, tmp_path):
+    """Numbers under the two shortest names there are."""
+    path = tmp_path / name
+    made = [{"timestamp": 10, "input": 40, "output": 2}, {"timestamp": 12, "input": 50, "output": 3}]
+    if name.endswith("csv"):
+        path.write_text("timestamp,input,output\n10,40,2\n12,50,3\n")
+    elif name.endswith("jsonl"):
+        path.write_text(jsonl(made))
+    else:
+        pq.write_table(pa.Table.from_pylist(made), path)
+    found = read_trace(path, time_unit="s").recording
+    assert (found.input_tokens.tolist(), found.output_tokens.tolist()) == ([40, 50], [2, 3])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"timestamp": 10, "input": "Why is the sky blue?", "output": "It is not."},
+        {"timestamp": 10, "input": 40},
+        {"timestamp": 10, "input": 40, "output_tokens": 40},
+    ],
+)
+def test_texts_and_half_a_pair_are_not_taken_for_lengths(row, tmp_path):
+    """What is ambiguous is asked for."""
+    path = tmp_path / "log.jsonl"
+    path.write_text(jsonl([row]))
+    with pytest.raises(InputError, match="no column for ") as refused:
+        read_trace(path)
+    assert refused.value.code == "trace-column-missing"

@@ -274,6 +274,15 @@ def test_what_is_no_document_is_refused(data):
         decode_profile(data)
 
 
+def test_an_error_names_the_file(tmp_path):
+    """A profile that was cut short while it was copied."""
+    path = tmp_path / "half.json"
+    path.write_bytes(encode_profile(profile_of(talks()))[:-30])
+    with pytest.raises(InputError, match=r"^half\.json: profile: ") as refused:
+        read_profile(path)
+    assert refused.value.next == "make it again from its trace"
+
+
 def test_the_statement_says_what_can_be_recovered():
     """From what is in this profile, not in general."""
     said = privacy_statement(profile_of(talks()))

@@ -53,12 +53,12 @@ def test_every_change_is_recorded_in_order():
     made = sped_up(scaled_lengths(thinned(first_seconds(trace(), 3.0), 2), input=0.5), 2.0)
     assert made.source.transformations == (
         "first 3 s",
-        "every 2th request",
+        "every 2nd request",
         "input x 0.5, output x 1",
         "2 times as fast",
     )
     said = plan_of_recording(made).describe()["dataset"]
-    assert said == "trace test (test); first 3 s; every 2th request; input x 0.5, output x 1; 2 times as fast"
+    assert said == "trace test (test); first 3 s; every 2nd request; input x 0.5, output x 1; 2 times as fast"
 
 
 @pytest.mark.parametrize(

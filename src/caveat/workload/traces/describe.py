@@ -12,7 +12,8 @@ from caveat.units import MS_PER_S, NS_PER_S
 from caveat.workload.plan import NO_REQUEST, Int64
 from caveat.workload.summary import LengthCounts
 from caveat.workload.traces.audit import on_grid
-from caveat.workload.traces.counts import RateAtScale, counted, gap_cv, rate_at_scale
+from caveat.workload.traces.counts import RateAtScale, gap_cv, rate_at_scale
+from caveat.workload.traces.plots import PlotData, plots_of
 from caveat.workload.traces.recording import Recording, TraceSource, previous_in_session
 from caveat.workload.traces.reuse import distances_blocks, distances_ms, previous_use, reuse_of, worst_so_far
 
@@ -22,9 +23,6 @@ FORMAT: Literal["caveat-trace/1"] = "caveat-trace/1"
 SCALES_S = (1.0, 10.0, 60.0, 600.0)
 WITHIN_S = (10, 60, 600, 3600)
 WITHIN_BLOCKS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-_CURVE_POINTS = 600
-_CDF_POINTS = 200
-_REUSE_POINTS = 40
 
 
 class PrefixReuse(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,16 +53,6 @@ class SessionStatistics(msgspec.Struct, frozen=True, kw_only=True):
     between_s: dict[str, float]
     share_of_requests: float
     growing: float | None
-
-
-class PlotData(msgspec.Struct, frozen=True, kw_only=True):
-    """Arrays for drawing: rate over time, shares of requests at most so long, reuse by time since last use."""
-
-    rate_step_s: float
-    rate_qps: tuple[float, ...]
-    input_tokens: tuple[tuple[float, float], ...]
-    output_tokens: tuple[tuple[float, float], ...]
-    reuse_by_s: tuple[tuple[float, float], ...]
 
 
 class TraceDescription(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +99,7 @@ def describe_trace(recording: Recording, *, scales_s: Sequence[float] = SCALES_S
         without_output=int(np.count_nonzero(recording.output_tokens == 0)),
         prefixes=prefix_reuse(recording) if recording.has_blocks else None,
         sessions=session_statistics(recording) if recording.has_sessions else None,
-        plots=_plots(recording, t_ns),
+        plots=plots_of(recording, t_ns),
         notes=tuple(_notes(recording, scales_s)),
     )
 
@@ -190,43 +178,6 @@ def _quantiles(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> dict[str
     by_rank = np.sort(values)
     found = {f"p{share}": float(by_rank[-(-len(values) * share // 100) - 1]) for share in (50, 90, 99)}
     return {"mean": float(values.mean()), **found, "n": float(len(values))}
-
-
-def _plots(recording: Recording, t_ns: Int64) -> PlotData:
-    step_ns = _nice_step(recording.span_ns)
-    curve = counted(t_ns, recording.span_ns, step_ns) / (step_ns / NS_PER_S) if recording.span_ns else np.empty(0)
-    return PlotData(
-        rate_step_s=step_ns / NS_PER_S,
-        rate_qps=tuple(curve.tolist()),
-        input_tokens=_cdf(recording.input_tokens),
-        output_tokens=_cdf(recording.output_tokens),
-        reuse_by_s=_reuse_curve(recording) if recording.has_blocks else (),
-    )
-
-
-def _nice_step(span_ns: int) -> int:
-    """A step of 1, 2 or 5 times a power of ten that gives at most so many points."""
-    step = 1
-    while span_ns // step > _CURVE_POINTS:
-        step = next(
-            10 * step // part for part in (5, 2, 1) if span_ns // (10 * step // part) <= _CURVE_POINTS or part == 1
-        )
-    return step
-
-
-def _cdf(tokens: Int64) -> tuple[tuple[float, float], ...]:
-    """(length, share of requests at most so long), more of them where the tail is."""
-    by_rank = np.sort(tokens)
-    shares = 1.0 - np.geomspace(1.0, 1.0 / (len(tokens) + 1), _CDF_POINTS)
-    places = np.unique(np.minimum((shares * len(tokens)).astype(np.int64), len(tokens) - 1))
-    return tuple((float(by_rank[place]), float((place + 1) / len(tokens))) for place in places)
-
-
-def _reuse_curve(recording: Recording) -> tuple[tuple[float, float], ...]:
-    """(seconds since last use, share of blocks reused within them)."""
-    by_ms = worst_so_far(recording, distances_ms(recording, previous_use(recording)))
-    seconds = [float(s) for s in np.geomspace(1.0, max(2.0, recording.span_s), _REUSE_POINTS)]
-    return tuple((s, _share_within(by_ms, int(s * MS_PER_S))) for s in seconds)
 
 
 def _notes(recording: Recording, scales_s: Sequence[float]) -> list[str]:

@@ -36,13 +36,15 @@ _USUAL: Mapping[str, tuple[str, ...]] = {
     "session": ("session", "session_id", "conversation_id", "chat_id"),
     "turn": ("turn",),
 }
+_SHORT = ("input", "output")
+"""Names that may as well be of texts: taken where both are there and the first row does not hold texts under them."""
 _UNITS = ("_s", "_ms", "_us", "_ns")
 
 
 def generic_format(path: Path, head: Head, given: Mapping[str, str] | None) -> Format:
     """A format for one file, from a map of its columns. InputError names what is missing."""
     present = _columns_of(path, head)
-    columns = dict(given) if given is not None else _guessed(present)
+    columns = dict(given) if given is not None else _guessed(present, head.fields)
     _check(path, columns, present)
     if head.suffix == ".parquet":
         read = partial(_read_parquet, columns)
@@ -71,8 +73,8 @@ def _columns_of(path: Path, head: Head) -> tuple[str, ...]:
     return tuple(head.fields) if head.fields else head.header
 
 
-def _guessed(present: Iterable[str]) -> dict[str, str]:
-    """Usual names, in any case, with or without a unit at the end of a time."""
+def _guessed(present: Iterable[str], first: Mapping[str, Any]) -> dict[str, str]:
+    """Usual names, in any case, with or without a unit at the end of a time. `first` is the first row, if known."""
     by_lower = {name.lower().replace(" ", "_"): name for name in present}
     found = {}
     for ours, names in _USUAL.items():
@@ -80,6 +82,10 @@ def _guessed(present: Iterable[str]) -> dict[str, str]:
         usual = next((by_lower[name] for name in spellings if name in by_lower), None)
         if usual is not None:
             found[ours] = usual
+    if not found.keys() & set(_SHORT) and all(name in by_lower for name in _SHORT):
+        short = {name: by_lower[name] for name in _SHORT}
+        if not any(isinstance(first.get(name), str | list | dict) for name in short.values()):
+            found |= short
     return found
 
 

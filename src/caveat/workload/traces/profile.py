@@ -123,12 +123,13 @@ def encode_profile(profile: Profile) -> bytes:
     return msgspec.json.encode(profile) + b"\n"
 
 
-def decode_profile(data: bytes) -> Profile:
-    """The profile in a document; InputError says what is wrong with it."""
+def decode_profile(data: bytes, *, name: str = "") -> Profile:
+    """The profile in a document; InputError says what is wrong with it, and in which file if `name` is given."""
     try:
         return msgspec.json.decode(data, type=Profile)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"profile: {str(error)[:200]}", code="profile", next="make it again from its trace") from error
+        where = f"{name}: profile" if name else "profile"
+        raise InputError(f"{where}: {str(error)[:200]}", code="profile", next="make it again from its trace") from error
 
 
 def read_profile(path: Path) -> Profile:
@@ -140,4 +141,4 @@ def read_profile(path: Path) -> Profile:
         raise unreadable(path, error) from error
     if len(data) > MAX_BYTES:
         raise InputError(f"{path.name}: found more than {MAX_BYTES:,} bytes", code="profile", next="is it a trace?")
-    return decode_profile(data)
+    return decode_profile(data, name=path.name)

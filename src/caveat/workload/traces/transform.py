@@ -27,7 +27,12 @@ def thinned(recording: Recording, every: int, *, start: int = 0) -> Recording:
     """Every k-th request, beginning with number `start`: the rate divided by k, less bursty, and less is reused."""
     between("every", every, 1, 1 << 40)
     between("start", start, 0, every - 1)
-    return recording.at(slice(start, None, every)).changed(f"every {every}th request")
+    return recording.at(slice(start, None, every)).changed(f"every {_ordinal(every)} request")
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 def scaled_lengths(recording: Recording, *, input: float = 1.0, output: float = 1.0) -> Recording:
