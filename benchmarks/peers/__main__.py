@@ -2,11 +2,11 @@
 
     python -m benchmarks.peers --mock MOCK_SERVER.py --venvs FOLDER --repeats 3 --json results/peers.json
 
-FOLDER holds `clients` (an environment with aiohttp, numpy, tqdm, orjson, msgspec, requests, transformers and regex),
-unpacked wheels as `sglang` and `vllm`, and `inference-perf` with `tokenizer`, each as far as it is there.
+FOLDER is what `python -m benchmarks.peers.install` made; a client that is not in it is left out.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -15,6 +15,7 @@ import msgspec
 
 from benchmarks.peers.clients import CLIENTS, Client, Load, Place
 from benchmarks.peers.gauge import gauge
+from benchmarks.peers.install import FOLDER
 from benchmarks.peers.servers import Answers, serve
 from benchmarks.peers.table import HEADS, Line, cells, line_of, median_of, targets
 from benchmarks.results import Result, keep, machine
@@ -46,7 +47,9 @@ def measured(name: str, client: Client, place: Place, mock: Path | None, seconds
         if command is None:
             return None
         log = Path(folder) / "log"
-        cost = gauge([str(part) for part in command], server.pid, log, limit_s=20 * seconds + 30)
+        cost = gauge(
+            [str(part) for part in command], server.pid, log, limit_s=20 * seconds + 60, env=os.environ | client.env
+        )
         line = line_of(client.name, name, cost, server.seen())
         if line.failed:
             print(log.read_text(errors="replace")[-1_000:], file=sys.stderr)
@@ -56,7 +59,7 @@ def measured(name: str, client: Client, place: Place, mock: Path | None, seconds
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mock", type=Path, help="a mock server to use in place of the loopback endpoint")
-    parser.add_argument("--venvs", type=Path, help="folder of installed peers")
+    parser.add_argument("--venvs", type=Path, default=FOLDER, help=f"folder of installed peers, default {FOLDER}")
     parser.add_argument("--clients", help="some of the clients, by comma")
     parser.add_argument("--loads", help="some of the loads, by comma")
     parser.add_argument("--seconds", type=float, default=5.0, help="about the length of a run")
@@ -67,7 +70,7 @@ def main() -> int:
     place = Place(0, Path(), asked.venvs)
     print(machine().sentence())
     lines = []
-    for name in asked.loads.split(",") if asked.loads else LOADS:
+    for name in [name for name in LOADS if not asked.loads or name in asked.loads]:  # a name has a comma in it
         runs: dict[str, list[Line]] = {}
         for _ in range(asked.repeats):  # in turns, so that what else the machine does falls on all
             for client in wanted:
