@@ -25,6 +25,7 @@ class Unit(StrEnum):
     TASKS_PER_SECOND = "{task}/s"
     TOKENS_PER_SAMPLE = "{token}/{sample}"
     RATIO = "1"
+    PERCENT = "%"
     WATT = "W"
     JOULE = "J"
 
@@ -39,6 +40,7 @@ _WORDS: dict[Unit, str] = {
     Unit.TASKS_PER_SECOND: "tasks/s",
     Unit.TOKENS_PER_SAMPLE: "tokens/sample",
     Unit.RATIO: "",
+    Unit.PERCENT: "%",
     Unit.WATT: "W",
     Unit.JOULE: "J",
 }

@@ -105,10 +105,20 @@ def test_a_typed_answer_is_given_for_its_own_type_only():
     assert [c.numbers(key) for key in ("engine", "input_tokens")] == [{}, {"mean": 99.0}]
 
 
-@pytest.mark.parametrize("blank", [None, "", "  \t\n", {}])
+@pytest.mark.parametrize("blank", [None, "", "  \t\n"])
 def test_nothing_said_is_undisclosed(blank):
-    """None, blank texts and empty mappings are the absence of a value."""
+    """None, blank texts and empty distributions are the absence of a value."""
     assert conditions_of({"engine": blank, "accuracy": blank}) == Conditions()
+    assert conditions_of({"input_tokens": {}, "engine": blank}) == Conditions()
+
+
+def test_an_empty_table_is_no_absent_text_or_number():
+    """`accelerator = {}` in a file is a slip of the pen and not silence."""
+    for key in ("accelerator", "accelerators", "power_run"):
+        with pytest.raises(DocumentError, match=rf"{key}: found {{}}, expected "):
+            conditions_of({key: {}})
+    with pytest.raises(DocumentError, match="expected a key of the table"):
+        conditions_of({"colour": {}})
 
 
 def test_false_and_zero_are_values():

@@ -99,3 +99,12 @@ def test_one_late_request_of_ten_is_no_other_arrival_process(late_s, outcome):
     moved = due + np.where(np.arange(10) == 4, late_s, 0)
     found = checks(samples(due, 0.1, sent_ns=sent(moved), first_token_ns=sent(due + 0.09)))
     assert [found[1][0], found[2][0]] == [outcome, "pass"]
+
+
+def test_a_burst_is_judged_by_how_soon_all_of_it_had_left():
+    """Requests that are due at once cannot all leave at once; the server must not wait for the client though."""
+    due = np.zeros(1000)
+    quick = checks(samples(due, 10.0, sent_ns=sent(np.linspace(0, 0.5, 1000))))
+    slow = checks(samples(due, 10.0, sent_ns=sent(np.linspace(0, 4.0, 1000))))
+    assert [found[-1][0] for found in (quick, slow)] == ["pass", "fail"]
+    assert "the last left after 4 s, 40.0% of the run" in slow[-1][1]

@@ -123,6 +123,13 @@ def test_usage_and_tokenizer_may_differ_by_5_percent(client, verdict):
     assert about("tokenizer, over", checks(table)).outcome == verdict
 
 
+def test_answers_with_one_token_more_are_counted_as_ended():
+    """An end token is counted by some servers and has no text."""
+    client = [10] * (N - 3) + [9, 9, 7]
+    found = about("tokenizer, over", checks(samples(DUE, LATENCY, output=10, output_tokens_client=client)))
+    assert found.sentence.endswith("over 2,000 requests: as many in 1,997, one more (an end token) in 2.")
+
+
 @pytest.mark.parametrize(
     ("achieved", "wanted", "verdict"), [(950, 1000, "pass"), (940, 1000, "fail"), (60, 100, "pass"), (40, 100, "fail")]
 )

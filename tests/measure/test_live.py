@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from caveat.measure import Live
+from caveat.measure import Live, scenario_with, summarize
 from caveat.units import NS_PER_S
 from tests.measure.samples import samples
 
@@ -49,3 +49,33 @@ def test_a_straggler_of_a_second_gone_by_is_counted_once():
         (batch,) = samples([due], 0.1).to_batches()
         live.take(batch)
     assert live.view(4 * NS_PER_S).rate_per_s == pytest.approx(3 / 4)
+
+
+def test_a_scenario_says_how_many_more_until_it_is_certified():
+    """As its checks will say it at the end: with one of 601 above 61 more, then none; a failure is above."""
+    scenario = scenario_with("server", ttft_s=1.0, tpot_s=0.1)
+    tpot = np.where(np.arange(601) == 7, 0.15, 0.05)
+    table = samples(np.arange(601) / 100, 0.5 + 9 * tpot, ttft_s=0.5, output=10)
+    live = Live(scenario=scenario)
+    for batch in table.to_batches(max_chunksize=100):
+        live.take(batch)
+    assert live.view(0).more_queries == 61
+    said = [check.sentence for check in summarize(table, workload={}, scenario=scenario).validity]
+    assert any("at least 61 more queries" in sentence for sentence in said)
+    (good,) = samples(np.arange(100), 0.6, ttft_s=0.5).to_batches()
+    live.take(good)
+    assert live.view(0).more_queries == 0
+    (failed,) = samples([0.0], 0.6, error_class=["500"]).to_batches()
+    live.take(failed)
+    assert live.view(0).more_queries == 838 - 702  # two above p99 need 838
+
+
+def test_streams_count_whole_queries_and_others_nothing():
+    """15 samples are one query of eight; offline and runs without a scenario have nothing to certify."""
+    (batch,) = samples(np.arange(15), 0.1).to_batches()
+    more = []
+    for scenario in (scenario_with("multi-stream"), scenario_with("single-stream"), scenario_with("offline"), None):
+        live = Live(scenario=scenario)
+        live.take(batch)
+        more.append(live.view(0).more_queries)
+    assert more == [661, 85, None, None]

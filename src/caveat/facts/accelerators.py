@@ -28,7 +28,7 @@ __all__ = [
 AS_OF = "2026-11-30"
 
 
-class Accelerator(msgspec.Struct, frozen=True, kw_only=True):
+class Accelerator(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One accelerator in one form.
 
     `id` is short and unique (`MI355X`, `H100-SXM`), `family` what `accelerator_family` answers (`H100`), `name`

@@ -13,7 +13,7 @@ from caveat.facts.csv_table import records
 AS_OF = "2026-11-30"
 
 
-class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
+class ModelFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One model's shape. `experts` and `experts_per_token` are 0 for a dense model; None is unknown."""
 
     id: str

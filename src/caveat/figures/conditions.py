@@ -60,10 +60,16 @@ TABLE: tuple[Condition, ...] = (
     Condition(
         "latency_clock", "load", "text", "moment from which latency counts: scheduled arrival, issue or test start"
     ),
+    Condition("profile", "load", "text", "benchmark and round whose rules of load the run had; no result of theirs"),
+    Condition("profile_changes", "load", "text", "what was asked otherwise than the profile asks, usually less"),
+    Condition("seeds", "load", "text", "seeds of arrivals and of the order of samples"),
     Condition("target_qps", "load", "number", "rate that was asked for, not a limit that was found", "{request}/s"),
     Condition("scheduled_qps", "load", "number", "rate at which requests were scheduled", "{request}/s"),
     Condition("completed_qps", "load", "number", "rate at which requests were completed", "{request}/s"),
     Condition("concurrency", "load", "count", "requests always in flight (closed loop)", "{request}"),
+    Condition(
+        "load_fraction", "load", "numbers", "rate / largest rate that the modelled server carries: median, 80 % range"
+    ),
     Condition("duration_s", "load", "seconds", "length of the measured window", "s"),
     Condition("min_duration_s", "load", "seconds", "shortest duration that was demanded", "s"),
     Condition("queries", "load", "count", "queries issued in the measured window"),
@@ -162,6 +168,17 @@ TABLE: tuple[Condition, ...] = (
         "",
         ("reviewed", "self-reported", "unverified", "simulated"),
     ),
+    Condition("extrapolated", "protocol", "flag", "a modelled server was asked outside its validated range"),
+    Condition("modelled_server", "protocol", "text", "name of the model that made a simulated run"),
+    Condition(
+        "model_grade",
+        "protocol",
+        "text",
+        "what the model was made from: A own samples, B published figures, C data sheets",
+        "",
+        ("A", "B", "C"),
+    ),
+    Condition("validated_range", "protocol", "text", "range in which the model was held against what it had not seen"),
     Condition("power_run", "protocol", "flag", "the run was also a power measurement"),
     Condition("run_date", "protocol", "text", "when the run was made, as ISO 8601"),
     Condition("result_id", "protocol", "text", "identifier under which the publisher lists the result"),
@@ -274,11 +291,12 @@ def conditions_of(
     source: int = 0,
     claims: Mapping[str, tuple[Claim, ...]] | None = None,
 ) -> Conditions:
-    """Conditions from plain values of one source; None, blank texts and empty mappings are undisclosed.
+    """Conditions from plain values of one source; None, blank texts and empty distributions are undisclosed.
 
-    What has a value is not "not applicable", whatever the second argument says.
+    What has a value is not "not applicable", whatever the second argument says. DocumentError for an unknown key, and
+    for a value of another kind, be it an empty one.
     """
-    known = {key: value for key, value in values.items() if value is not None and not _is_blank(value)}
+    known = {key: value for key, value in values.items() if value is not None and not _is_blank(key, value)}
     return Conditions(
         known=known,
         not_applicable=tuple(sorted(key for key in not_applicable if key not in known)),
@@ -287,5 +305,7 @@ def conditions_of(
     )
 
 
-def _is_blank(value: Value) -> bool:
-    return isinstance(value, str | dict) and not (value.strip() if isinstance(value, str) else value)
+def _is_blank(key: str, value: Value) -> bool:
+    if isinstance(value, dict):
+        return not value and _row(key).kind in ("lengths", "numbers")
+    return isinstance(value, str) and not value.strip()

@@ -3,13 +3,15 @@
 At least five things are called TPOT. A metric here is (name, definition id, token source, window, statistic,
 percentile method); each has its own key, and two figures may be compared only if their keys are equal.
 Names follow OpenTelemetry's GenAI conventions where it has one, else the word of the field.
-The table is `METRICS`; to add a metric, add a line to `_RATES`, `_LATENCIES` or sample_metrics.py.
+The table is `METRICS`; to add a metric, add a line to `_RATES`, `_LATENCIES`, sample_metrics.py or
+accuracy_metrics.py.
 """
 
 from __future__ import annotations
 
 import msgspec
 
+from caveat.figures.accuracy_metrics import ACCURACY_DEFINITIONS
 from caveat.figures.sample_metrics import DEFINITIONS, PERCENTILES, Better
 from caveat.units import Unit
 
@@ -158,6 +160,13 @@ _LATENCIES: tuple[tuple[str, str, str, str, str], ...] = (
         "time until the whole response is there",
         "none",
     ),
+    (
+        "loadgen-query-latency",
+        "query_latency",
+        "from the issue of the query",
+        "time until the slowest sample of a query of several is there",
+        "none",
+    ),
 )
 
 
@@ -189,6 +198,18 @@ _OTHERS: tuple[Metric, ...] = (
         unit=Unit.SECOND,
         window="from the issue of each query, one in flight",
         meaning="90th percentile latency, estimated by LoadGen's early stopping",
+        percentile_method="early-stopping estimate at 99 % confidence",
+        better="lower",
+        source="mlcommons/inference loadgen/early_stopping.cc @ b66003e",
+    ),
+    Metric(
+        key="loadgen-multi-stream-latency.p99",
+        name="query_latency",
+        definition="loadgen-multi-stream-latency",
+        statistic="p99",
+        unit=Unit.SECOND,
+        window="from the issue of each query of several samples, one in flight",
+        meaning="99th percentile of the time until a query's slowest sample is there, by LoadGen's early stopping",
         percentile_method="early-stopping estimate at 99 % confidence",
         better="lower",
         source="mlcommons/inference loadgen/early_stopping.cc @ b66003e",
@@ -235,7 +256,7 @@ def _of_samples() -> tuple[Metric, ...]:
             better=one.better,
             source="caveat measure",
         )
-        for one in DEFINITIONS
+        for one in (*DEFINITIONS, *ACCURACY_DEFINITIONS)
         for statistic in one.statistics
     )
 

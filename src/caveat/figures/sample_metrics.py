@@ -16,10 +16,12 @@ from caveat.units import Unit
 Better = Literal["higher", "lower", "neither"]
 
 NEAREST_RANK = "nearest rank: sorted[ceil(n*p) - 1], no interpolation"
+EARLY_STOPPING = "LoadGen's early stopping: sorted[n - t], t the most that may lie above with 99 % confidence"
 LOG_BUCKETS = "nearest rank in logarithmic buckets 0.1 % wide"
 
 RATE = ("rate",)
 PERCENTILES = ("p50", "p90", "p95", "p99", "p99.9")
+CERTIFIED = ("p90", "p99")
 TIMES = ("min", "mean", *PERCENTILES, "max")
 
 USAGE = "server usage record"
@@ -46,6 +48,10 @@ _SENT = "from the first byte sent; what was due but not yet sent has not begun t
 _ALL = "first due to last end of the measured requests"
 _STEADY = "first due to last due of the measured requests; ramp-down left out"
 _OK = "requests that succeeded"
+_BOUND = (
+    "bound below which the percentile lies with 99 % confidence, were requests independent; all requests, one that "
+    "failed never has it"
+)
 
 _LATENCIES = (
     Definition(
@@ -85,6 +91,22 @@ _LATENCIES = (
         statistics=PERCENTILES,
         window=_DUE,
         meaning="time to the end of the answer; all requests, one that failed never has it",
+    ),
+    Definition(
+        id="caveat-certified-ttft",
+        name="time_to_first_token",
+        statistics=CERTIFIED,
+        window=_DUE,
+        meaning=f"time to the first delta that is not empty: {_BOUND}",
+        percentile_method=EARLY_STOPPING,
+    ),
+    Definition(
+        id="caveat-certified-latency",
+        name="request_latency",
+        statistics=CERTIFIED,
+        window=_DUE,
+        meaning=f"time to the end of the answer: {_BOUND}",
+        percentile_method=EARLY_STOPPING,
     ),
     Definition(
         id="caveat-inter-chunk",
@@ -205,6 +227,15 @@ def _by_source(suffix: str, source: str) -> tuple[Definition, ...]:
             window="from the first token",
             meaning=f"(last token - first token) / (tokens - 1), every request weighing the same; {_OK}, two tokens up",
             token_source=source,
+        ),
+        Definition(
+            id=f"caveat-certified-tpot-{suffix}",
+            name="time_per_output_token",
+            statistics=CERTIFIED,
+            window="from the first token",
+            meaning=f"(last token - first token) / (tokens - 1), two tokens up: {_BOUND}",
+            token_source=source,
+            percentile_method=EARLY_STOPPING,
         ),
         Definition(
             id=f"caveat-tpot-weighted-{suffix}",

@@ -35,6 +35,8 @@ ASPECTS: dict[str, str] = {
     "cache state": "no request was answered from a warm cache that the conditions do not mention",
     "consistency": "the numbers of the run agree with each other",
     "sources agree": "all sources of the run say the same",
+    "model range": "a simulated workload lies in the range in which its model was validated",
+    "load fraction": "the modelled load is low enough for waiting to be told",
     "schedule": "the arrivals are those that the seed gives",
     "review": "the result was reviewed by the publisher's process",
 }

@@ -21,6 +21,7 @@ _GAP_DISTANCE = 0.05  # greatest share of gaps that may lie elsewhere than plann
 _GAPS_OF_ONE = 2  # gaps that one late request changes: in a short run they are a large share of all
 _GAP_FLOOR_NS = 1_000_000  # a gap that moved by less than a millisecond, or by 5 % of the mean gap, has not moved
 _GAP_SHARE = 0.05
+_HANDED_OVER = 0.25  # share of a burst's run within which all of it must have left: the server must not wait for it
 _FULL = 0.9  # share of the asked concurrency that must have been in flight on average
 
 
@@ -35,6 +36,9 @@ def arrival_checks(
         return
     late_ns = lateness(columns, window)
     yield _sent(window, late_ns)
+    if window.is_burst:
+        yield _handed_over(window, late_ns)
+        return
     p99_ns = known_percentile(late_ns, 0.99)
     if p99_ns is not None:
         yield _on_time(p99_ns / NS_PER_S, allowed_delay_s(columns, window))
@@ -56,6 +60,16 @@ def _sent(window: Window, late_ns: Floats) -> Check:
     return _check("fail" if forgotten else "pass", sentence)
 
 
+def _handed_over(window: Window, late_ns: Floats) -> Check:
+    last_s = float(np.nanmax(late_ns, initial=0.0)) / NS_PER_S
+    share = last_s * NS_PER_S / window.length_ns if window.length_ns > 0 else 0.0
+    sentence = (
+        f"All {len(late_ns):,} requests were due at once; the last left after {format_seconds(last_s)}, {share:.1%} of "
+        f"the run, {_HANDED_OVER:.0%} is allowed."
+    )
+    return _check("pass" if share <= _HANDED_OVER else "fail", sentence)
+
+
 def _on_time(p99_s: float, allowed_s: float) -> Check:
     outcome: Outcome = "pass" if p99_s <= allowed_s else "fail"
     return _check(outcome, f"p99 of sent after due is {format_seconds(p99_s)}, {format_seconds(allowed_s)} is allowed.")
@@ -64,7 +78,7 @@ def _on_time(p99_s: float, allowed_s: float) -> Check:
 def _gaps(due_ns: Floats, late_ns: Floats) -> Iterator[Check]:
     sent = np.isfinite(late_ns)
     if int(sent.sum()) < 3 or due_ns[-1] <= due_ns[0]:
-        return  # a burst has no gaps
+        return
     planned, made = np.diff(due_ns[sent]), np.diff(np.sort((due_ns + late_ns)[sent]))
     slack = max(_GAP_FLOOR_NS, _GAP_SHARE * float(planned.mean()))
     distance, allowed = gap_distance(planned, made, slack), max(_GAP_DISTANCE, _GAPS_OF_ONE / len(planned))
@@ -97,6 +111,10 @@ def _cv(gaps: Floats) -> float:
 
 
 def _closed_loop(columns: SampleColumns, window: Window, conditions: Mapping[str, Value | None]) -> Iterator[Check]:
+    each = conditions.get("samples_per_query")
+    if isinstance(each, int) and each > 1:
+        yield _one_query_at_a_time(columns, window, each)
+        return
     asked = conditions.get("concurrency")
     if not isinstance(asked, int | float) or asked <= 0 or window.steady_ns <= 0:
         yield _check("not applicable", "A closed loop has no planned times.")
@@ -104,6 +122,20 @@ def _closed_loop(columns: SampleColumns, window: Window, conditions: Mapping[str
     held = mean_in_flight(*in_flight(columns), window.start_ns, window.last_due_ns)
     outcome: Outcome = "pass" if held >= _FULL * asked else "fail"
     yield _check(outcome, f"{held:,.1f} requests were in flight on average, {asked:,} were asked for.")
+
+
+def _one_query_at_a_time(columns: SampleColumns, window: Window, each: int) -> Check:
+    """Of queries of several samples: all of one are due together, and none before the last has ended whole."""
+    query = columns.numbers("request")[window.rows].astype(np.int64) // each
+    queries, place = np.unique(query, return_inverse=True)
+    first, last = np.full(len(queries), np.inf), np.full(len(queries), -np.inf)
+    latest_due = last.copy()
+    np.minimum.at(first, place, window.due_ns)
+    np.maximum.at(latest_due, place, window.due_ns)
+    np.fmax.at(last, place, window.end_ns)
+    early = int(np.count_nonzero(first[1:] < last[:-1]) + np.count_nonzero(first < latest_due))
+    sentence = f"{len(queries):,} queries of {each} samples, one after the other; {early:,} began before they should."
+    return _check("pass" if not early else "fail", sentence)
 
 
 def _check(outcome: Outcome, sentence: str) -> Check:

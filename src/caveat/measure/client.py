@@ -54,8 +54,9 @@ def client_checks(columns: SampleColumns, window: Window, client: Client | None)
         yield Check(aspect=ASPECT, outcome="not applicable", sentence="Virtual time has no client that could be late.")
         return
     allowed = allowed_delay_s(columns, window)
+    left = _delay("requests left", "after they were due", _p99_s(lateness(columns, window)), allowed)
     said = [
-        *_delay("requests left", "after they were due", _p99_s(lateness(columns, window)), allowed),
+        *(() if window.is_burst else left),  # of a burst see arrivals.py
         *_delay("first tokens waited", "for the client's loop to read them", _stall_s(columns, window), allowed),
         *(_said(client, window, allowed) if client else ()),
     ]

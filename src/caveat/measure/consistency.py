@@ -13,8 +13,9 @@ from caveat.figures import METRICS, Check, Outcome, Value
 from caveat.measure import intervals
 from caveat.measure.columns import SampleColumns
 from caveat.measure.concurrency import mean_in_flight
+from caveat.measure.latencies import decode_ns
 from caveat.measure.rates import steady_edges, steady_requests, steady_tokens
-from caveat.measure.tokens import Tokens
+from caveat.measure.tokens import Tokens, only_capped
 from caveat.measure.windows import Window
 from caveat.units import NS_PER_S, format_seconds
 
@@ -41,7 +42,7 @@ def consistency_checks(
         yield from _within_cap(columns, window, one, conditions)
         yield from _text_without_tokens(columns, window, one)
     yield from _usage_and_tokenizer(tokens)
-    yield from _lengths_as_asked(columns, window, tokens)
+    yield from _lengths_as_asked(columns, window, tokens, conditions)
     yield from _steady(window)
 
 
@@ -115,7 +116,10 @@ def _relative_half(estimate: intervals.Estimate) -> float:
 def _tokens_are_rate_times_duration(
     columns: SampleColumns, window: Window, tokens: Sequence[Tokens], confidence: float
 ) -> Iterator[Check]:
-    """Tokens that streamed inside the steady window against requests that ended in it times their mean length."""
+    """Tokens that streamed inside the steady window against requests that ended in it times their mean length.
+
+    They differ by what streamed of requests that end beyond the window: at most one decode time's worth.
+    """
     edges = steady_edges(window)
     for one in tokens if edges is not None else ():
         if edges is None or not one.counted.complete:
@@ -125,7 +129,7 @@ def _tokens_are_rate_times_duration(
         requests = intervals.mean(steady_requests(columns, edges), confidence)
         length = float(np.nanmean(one.output))
         expected = requests.value * length
-        allowed = _LITTLE_SHARE + _relative_half(rate) + _relative_half(requests)
+        allowed = _LITTLE_SHARE + _relative_half(rate) + _relative_half(requests) + _edge(columns, window)
         sentence = (
             f"{rate.value * seconds:,.0f} output tokens streamed in {format_seconds(seconds)}; the requests that ended "
             f"x {length:,.4g} tokens are {expected * seconds:,.0f}, {allowed:.1%} apart is allowed ({one.words})."
@@ -134,12 +138,21 @@ def _tokens_are_rate_times_duration(
         yield _check(abs(rate.value - expected) <= allowed * max(expected, rate.value), sentence, metrics)
 
 
+def _edge(columns: SampleColumns, window: Window) -> float:
+    """Mean time from first to last token as a share of the steady window."""
+    lasted = decode_ns(columns, window)
+    known = lasted[np.isfinite(lasted)]
+    return float(known.mean()) / window.steady_ns if len(known) else 0.0
+
+
 def _within_cap(
     columns: SampleColumns, window: Window, tokens: Tokens, conditions: Mapping[str, Value | None]
 ) -> Iterator[Check]:
     cap = conditions.get("output_tokens_cap")
     wanted = columns.numbers("output_tokens_wanted")[window.rows]
-    limit = np.full(len(wanted), float(cap)) if isinstance(cap, int | float) else np.where(wanted > 0, wanted, np.inf)
+    limit = np.where(wanted > 0, wanted, np.inf)
+    if isinstance(cap, int | float):
+        limit = np.minimum(limit, float(cap))
     if not np.isfinite(limit).any():
         return
     beyond = int(np.count_nonzero(tokens.output > limit + _CAP_SLACK))
@@ -168,12 +181,17 @@ def _usage_and_tokenizer(tokens: Sequence[Tokens]) -> Iterator[Check]:
     server, own = float(usage[both].mean()), float(client[both].mean())
     good = abs(server - own) <= _COUNT_SHARE * max(server, own)
     sentence = f"Mean output is {server:,.4g} tokens by the server and {own:,.4g} by the client's tokenizer"
-    yield _check(good, f"{sentence}, over {int(both.sum()):,} requests.", _TOKEN_METRICS)
+    more = usage[both] - client[both]
+    each = f"as many in {int((more == 0).sum()):,}, one more (an end token) in {int((more == 1).sum()):,}"
+    yield _check(good, f"{sentence}, over {int(both.sum()):,} requests: {each}.", _TOKEN_METRICS)
 
 
-def _lengths_as_asked(columns: SampleColumns, window: Window, tokens: Sequence[Tokens]) -> Iterator[Check]:
+def _lengths_as_asked(
+    columns: SampleColumns, window: Window, tokens: Sequence[Tokens], conditions: Mapping[str, Value | None]
+) -> Iterator[Check]:
     for one in tokens[:1]:
-        for name, counts in (("input", one.input), ("output", one.output)):
+        asked = {"input": one.input, "output": None if only_capped(conditions) else one.output}
+        for name, counts in asked.items():
             wanted = columns.numbers(f"{name}_tokens_wanted")[window.rows]
             if counts is None or not (known := np.isfinite(counts) & (wanted > 0)).any():
                 continue

@@ -60,7 +60,7 @@ def goodput_rows(
     columns: SampleColumns, window: Window, tokens: Sequence[Tokens], slo: Slo | None, confidence: float
 ) -> Iterator[Item]:
     """Requests that met the limits per second, and their share of all measured ones."""
-    refused = _why_not(columns, window, tokens, slo)
+    refused = why_no_goodput(columns, window, tokens, slo)
     if slo is None or refused:
         yield from (Absent(key, refused) for key in ("caveat-goodput", "caveat-goodput-share"))
         return
@@ -70,7 +70,8 @@ def goodput_rows(
     yield row_of("caveat-goodput-share", intervals.share(kept, confidence), notes=notes)
 
 
-def _why_not(columns: SampleColumns, window: Window, tokens: Sequence[Tokens], slo: Slo | None) -> str:
+def why_no_goodput(columns: SampleColumns, window: Window, tokens: Sequence[Tokens], slo: Slo | None) -> str:
+    """Why nobody can say which requests met the limits; empty where one can."""
     if slo is None:
         return "no limits were given"
     limited = slo.ttft_s is not None or slo.tpot_s is not None
@@ -98,7 +99,7 @@ _LIMITS = (
 
 
 # A latency beyond its limit is still that latency; a rate at which the limits were missed is none to plan with.
-_RATES = tuple(key for key, metric in METRICS.items() if metric.statistic == "rate" and key != "caveat-offered-rate")
+RATES = tuple(key for key, metric in METRICS.items() if metric.statistic == "rate" and key != "caveat-offered-rate")
 
 
 def limit_checks(slo: Slo | None, tokens: Sequence[Tokens], items: Iterable[Item]) -> Iterator[Check]:
@@ -112,11 +113,11 @@ def limit_checks(slo: Slo | None, tokens: Sequence[Tokens], items: Iterable[Item
         item = found.get(key, Absent(key, "no tokens were counted"))
         if isinstance(item, Absent):
             sentence = f"{slo.percentile} {words} against {format_seconds(limit)} cannot be said: {item.reason}."
-            yield Check(aspect="latency limits", outcome="unknown", sentence=sentence, metrics=_RATES)
+            yield Check(aspect="latency limits", outcome="unknown", sentence=sentence, metrics=RATES)
         else:
             reached = f"{slo.percentile} {words} {format_seconds(item.value)}, limit {format_seconds(limit)}."
             outcome: Outcome = "pass" if item.value <= limit else "fail"
-            yield Check(aspect="latency limits", outcome=outcome, sentence=reached, metrics=_RATES)
+            yield Check(aspect="latency limits", outcome=outcome, sentence=reached, metrics=RATES)
 
 
 def limit_conditions(slo: Slo | None, tokens: Sequence[Tokens], items: Iterable[Item]) -> dict[str, float]:

@@ -108,9 +108,17 @@ def latency_rows(
 
 
 def definition_rows(
-    definition: str, values: Floats, confidence: float, rank: Callable[[int, float], int] = nearest_rank
+    definition: str,
+    values: Floats,
+    confidence: float,
+    rank: Callable[[int, float], int] = nearest_rank,
+    *,
+    always: bool = False,
 ) -> Iterator[Item]:
-    """Every statistic that the table has of a definition, from nanoseconds in order of arrival."""
+    """Every statistic that the table has of a definition, from nanoseconds in order of arrival.
+
+    `always`: the definition has a percentile of any sample, be it one that says nothing of the next.
+    """
     series = values[~np.isnan(values)]
     ascending = np.sort(series)
     for metric in (metric for metric in METRICS.values() if metric.definition == definition):
@@ -118,8 +126,13 @@ def definition_rows(
             yield Absent(metric.key, "no measured request has the times or counts that it needs")
         elif metric.statistic in SHARES:
             share = SHARES[metric.statistic]
-            found = intervals.quantile(series, ascending, share, confidence, rank(len(series), share))
-            yield row_of(metric.key, found, per=NS_PER_S)
+            place = rank(len(series), share)
+            found = intervals.quantile(series, ascending, share, confidence, place)
+            if always and isinstance(found, intervals.TooFew):
+                value_s = float(ascending[place]) / NS_PER_S
+                yield plain_row(metric.key, value_s, len(series), notes=(f"no interval: {found.reason}",))
+            else:
+                yield row_of(metric.key, found, per=NS_PER_S)
         elif metric.statistic == "mean":
             yield row_of(metric.key, intervals.mean(series, confidence), per=NS_PER_S)
         else:

@@ -10,6 +10,7 @@ import numpy as np
 from caveat.errors import UsageError
 from caveat.figures import Check, Provenance, Row, Run, Value, conditions_of, printable
 from caveat.measure.arrivals import arrival_checks
+from caveat.measure.certified import certified_rows
 from caveat.measure.client import Client, client_checks
 from caveat.measure.columns import SampleColumns, Samples, columns_of
 from caveat.measure.consistency import consistency_checks
@@ -18,7 +19,9 @@ from caveat.measure.latencies import latency_rows
 from caveat.measure.loadgen_definitions import loadgen_rows
 from caveat.measure.rates import rate_rows
 from caveat.measure.rows import Absent, Item
-from caveat.measure.tokens import Tokens, lengths, token_counts
+from caveat.measure.scenario import Scenario
+from caveat.measure.scenario_checks import scenario_checks
+from caveat.measure.tokens import Tokens, lengths, only_capped, token_counts
 from caveat.measure.windows import WarmUp, Window, window_of
 from caveat.units import NS_PER_S
 
@@ -53,15 +56,20 @@ def summarize(
     seed: int = 0,
     client: Client | None = None,
     confidence: float = 0.95,
+    scenario: Scenario | None = None,
 ) -> Summary:
     """The summary of samples: a table, a Parquet file, or the parts of one that still grows.
 
     `workload` holds the plan's description as values of conditions, `seed` makes the bootstrap intervals the same each
-    time, `client` is what the generator knows about itself. Raises CannotSayError where no request is left to
-    summarise, InputError or NotFoundError where the samples cannot be read.
+    time, `client` is what the generator knows about itself, `scenario` what the run had to keep to: its limits stand
+    in the place of an `slo`, and its conditions before those of the workload. Raises CannotSayError where no request
+    is left to summarise, InputError or NotFoundError where the samples cannot be read.
     """
     if not 0.5 <= confidence < 1:
         raise UsageError(f"confidence: found {confidence}, expected a share from 0.5 to below 1")
+    if scenario is not None:
+        _check_alone(slo, warmup)
+        workload, slo = {**workload, **scenario.conditions()}, scenario.slo()
     columns = columns_of(samples)
     window = window_of(columns, warmup)
     tokens = token_counts(columns, window)
@@ -72,12 +80,34 @@ def summarize(
         conditions=_conditions(columns, window, tokens, workload, slo, items),
         validity=(
             _failures(columns, window),
-            *limit_checks(slo, tokens, items),
+            *_demands(columns, window, tokens, items, slo, scenario),
             *arrival_checks(columns, window, workload, client),
             *client_checks(columns, window, client),
             *consistency_checks(columns, window, tokens, workload, confidence),
         ),
     )
+
+
+def _check_alone(slo: Slo | None, warmup: WarmUp | None) -> None:
+    if slo is not None:
+        raise UsageError("found limits beside a scenario, which has its own", next="put them into the scenario")
+    if warmup is not None:
+        raise UsageError("found a warm-up rule beside a scenario, which counts every request", next="leave it out")
+
+
+def _demands(
+    columns: SampleColumns,
+    window: Window,
+    tokens: Sequence[Tokens],
+    items: Sequence[Item],
+    slo: Slo | None,
+    scenario: Scenario | None,
+) -> Iterator[Check]:
+    """What was asked of latencies; of a scenario by LoadGen's definitions, with everything else that it asks."""
+    if scenario is None:
+        yield from limit_checks(slo, tokens, items)
+    else:
+        yield from scenario_checks(columns, window, tokens, scenario)
 
 
 def run_of(
@@ -115,7 +145,15 @@ def _items(
     yield from latency_rows(columns, window, tokens, confidence, rng)
     yield from rate_rows(columns, window, tokens, confidence)
     yield from goodput_rows(columns, window, tokens, slo, confidence)
-    yield from loadgen_rows(columns, window, tokens, str(workload.get("scenario") or ""), confidence)
+    yield from certified_rows(columns, window, tokens)
+    scenario = str(workload.get("scenario") or "")
+    yield from loadgen_rows(columns, window, tokens, scenario, confidence, _each(workload))
+
+
+def _each(workload: Mapping[str, Value | None]) -> int:
+    """Samples of one query."""
+    each = workload.get("samples_per_query")
+    return each if isinstance(each, int) and each >= 1 else 1
 
 
 def _conditions(
@@ -132,7 +170,7 @@ def _conditions(
     own = tokens[0] if tokens else None
     seen: dict[str, Value | None] = {
         "warmup": window.warmup,
-        "queries": len(window.rows),
+        "queries": len(window.rows) // _each(workload),
         "duration_s": window.length_ns / NS_PER_S,
         "scheduled_qps": values.get("caveat-offered-rate") if scheduled else None,
         "completed_qps": values.get("caveat-request-rate"),
@@ -140,7 +178,8 @@ def _conditions(
         "token_source": own.words if own else None,
         "input_tokens": lengths(own.input) if own and own.input is not None else None,
         "output_tokens": lengths(own.output) if own else None,
-        **{f"{name}_tokens_requested": _wanted(columns, window, name) for name in ("input", "output")},
+        "input_tokens_requested": _wanted(columns, window, "input"),
+        "output_tokens_requested": None if only_capped(workload) else _wanted(columns, window, "output"),
         **limit_conditions(slo, tokens, items),
     }
     known = {key: value for key, value in seen.items() if value is not None}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from caveat.figures import Value
 from caveat.measure.columns import Floats, SampleColumns
 from caveat.measure.percentiles import SHARES, nearest_rank
 from caveat.measure.windows import Window
@@ -84,6 +86,11 @@ def successes_only(values: Floats, window: Window) -> Floats:
 def no_negatives(counts: Floats) -> Floats:
     """Counts, NaN where somebody says that there were fewer than none."""
     return np.where(counts >= 0, counts, np.nan)
+
+
+def only_capped(conditions: Mapping[str, Value | None]) -> bool:
+    """Whether the plan's output lengths say where answers are cut, and not how long they are meant to be."""
+    return conditions.get("output_tokens_cap") is not None and conditions.get("output_tokens_requested") is None
 
 
 def lengths(values: Floats) -> dict[str, float] | None:

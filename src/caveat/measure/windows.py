@@ -69,6 +69,11 @@ class Window:
         return float(self.due_ns[-1])
 
     @property
+    def is_burst(self) -> bool:
+        """Whether all requests are due at one time: none can leave at it, and how late each is says nothing."""
+        return len(self.due_ns) > 1 and self.last_due_ns == self.start_ns
+
+    @property
     def last_end_ns(self) -> float:
         """Last end of a measured request."""
         return float(np.nanmax(self.end_ns, initial=self.start_ns))

@@ -8,6 +8,7 @@ from caveat.workload.arrivals import (
     Loadgen,
     Open,
     Poisson,
+    Streams,
     Trace,
     Weibull,
 )
@@ -37,9 +38,10 @@ from caveat.workload.loadgen_schedule import (
 )
 from caveat.workload.mmpp import Mmpp, State
 from caveat.workload.pairs import Joint, Lengths, Separate
-from caveat.workload.plan import NO_REQUEST, Plan, PlanBlock
+from caveat.workload.plan import NO_REQUEST, Plan, PlanBlock, Queries, queries_of
 from caveat.workload.prefixes import Prefixes
 from caveat.workload.rates import Curve, Points, Sine
+from caveat.workload.sample_set import SampleSet
 from caveat.workload.servegen import ServegenClients, read_servegen
 from caveat.workload.sessions import Sessions, Think
 from caveat.workload.spec import decode_workload, encode_workload, read_workload
@@ -128,9 +130,11 @@ __all__ = [
     "Prefixes",
     "Profile",
     "ProfilePlan",
+    "Queries",
     "Ramp",
     "Recording",
     "RecordingPlan",
+    "SampleSet",
     "Schedule",
     "ScheduleSettings",
     "Separate",
@@ -139,6 +143,7 @@ __all__ = [
     "Shape",
     "Sine",
     "State",
+    "Streams",
     "Superposition",
     "Think",
     "Trace",
@@ -169,6 +174,7 @@ __all__ = [
     "plan_of_recording",
     "privacy_statement",
     "profile_of",
+    "queries_of",
     "read_profile",
     "read_servegen",
     "read_trace",

@@ -7,6 +7,7 @@ duration, to the accuracy that a bound on size needs. `rate` is the one rate tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -16,13 +17,14 @@ import numpy as np
 from caveat.units import NS_PER_S
 from caveat.workload.bounds import MAX_RATE_QPS, MIN_RATE_QPS, at_most_listed, between, increasing
 from caveat.workload.gaps import ConstantGaps, ExponentialGaps, GammaGaps, WeibullGaps, renewal_times
-from caveat.workload.loadgen_schedule import MAX_SPAN_NS, ScheduleSettings, loadgen_schedule
+from caveat.workload.loadgen_schedule import MAX_QUERIES, MAX_SPAN_NS, ScheduleSettings, loadgen_schedule
 from caveat.workload.mmpp import Mmpp
-from caveat.workload.plan import Int64
+from caveat.workload.plan import Int64, Queries
 from caveat.workload.streams import CHUNK, Stream
 from caveat.workload.varying import Diurnal, Ramp, Windows
 
 _MAX_CONCURRENCY = 1_000_000
+_MAX_SAMPLES_A_QUERY = 4096
 
 
 class Constant(msgspec.Struct, frozen=True, tag="constant", tag_field="kind", forbid_unknown_fields=True):
@@ -244,6 +246,50 @@ class Concurrency(msgspec.Struct, frozen=True, tag="concurrency", tag_field="kin
     def words(self) -> str:
         """The process for people."""
         return f"concurrency({self.requests})"
+
+    def rate(self) -> None:
+        """The target sets the rate."""
+        return
+
+    def expected(self, duration_s: float) -> float:
+        """As many as the target completes; the number of requests is the limit."""
+        return 0.0
+
+    def times(self, stream: Stream) -> Iterator[Int64]:
+        """Zeros without end: a closed loop ignores times."""
+        return _zeros()
+
+
+class Streams(msgspec.Struct, frozen=True, tag="streams", tag_field="kind", forbid_unknown_fields=True):
+    """LoadGen's stream scenarios: one query of `samples` in flight, the next when the slowest of the last has ended.
+
+    They end by themselves: after `min_queries` queries, a last one that began `min_duration_ns` after the first, and
+    whole sets where `equal_issue_samples` is the size of one. Times are no part of the plan.
+    """
+
+    samples: int = 1
+    min_duration_ns: int = 600 * NS_PER_S
+    min_queries: int = 100
+    equal_issue_samples: int = 0
+
+    def __post_init__(self) -> None:
+        between("streams.samples", self.samples, 1, _MAX_SAMPLES_A_QUERY)
+        between("streams.min_duration_ns", self.min_duration_ns, 0, MAX_SPAN_NS)
+        between("streams.min_queries", self.min_queries, 1, MAX_QUERIES)
+        between("streams.equal_issue_samples", self.equal_issue_samples, 0, MAX_QUERIES)
+
+    def queries(self) -> Queries:
+        """How the loop goes on and ends."""
+        return Queries(
+            samples=self.samples,
+            least=self.min_queries * self.samples,
+            duration_ns=self.min_duration_ns,
+            step=math.lcm(self.samples, max(1, self.equal_issue_samples)),
+        )
+
+    def words(self) -> str:
+        """The process for people."""
+        return f"one query of {self.samples} in flight" if self.samples > 1 else "one query in flight"
 
     def rate(self) -> None:
         """The target sets the rate."""

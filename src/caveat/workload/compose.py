@@ -17,6 +17,7 @@ from caveat.workload.conversations import Conversations
 from caveat.workload.draws import LengthDraws
 from caveat.workload.plan import Int64, PlanBlock
 from caveat.workload.prefixes import PromptChoice, looked_up, ragged
+from caveat.workload.sample_set import SampleOrder, SampleSet
 from caveat.workload.streams import ARRIVALS, LENGTHS, PREFIXES, Stream
 from caveat.workload.superposition import Superposition
 from caveat.workload.turns import Turns, in_order
@@ -32,6 +33,11 @@ def composed(workload: Workload, block_requests: int) -> Iterator[PlanBlock]:
     seed = Stream(workload.seed)
     prompts = PromptChoice(workload.blocks_and_prompts(), seed.child(PREFIXES))
     lengths = LengthDraws(workload, seed.child(LENGTHS))
+    if workload.samples is not None:
+        rows = _of_a_set(workload, workload.samples, seed, lengths)
+        for at_ns, input_tokens, output_tokens, sample in _reblocked(_limited(rows, workload), block_requests):
+            yield PlanBlock(at_ns=at_ns, input_tokens=input_tokens, output_tokens=output_tokens, sample=sample)
+        return
     if workload.sessions is None:
         rows = _single(workload, seed, lengths, prompts)
         for columns in _reblocked(_limited(rows, workload), block_requests):
@@ -61,6 +67,15 @@ def _single(workload: Workload, seed: Stream, lengths: LengthDraws, prompts: Pro
         if len(prompts.tokens):
             input_tokens = input_tokens + looked_up(prompts.tokens, prompt)
         yield at_ns, input_tokens, output_tokens, prompt
+
+
+def _of_a_set(workload: Workload, samples: SampleSet, seed: Stream, lengths: LengthDraws) -> Iterator[Columns]:
+    """Requests that each ask one sample of a set: time, input, output, sample. Lengths belong to the sample."""
+    input_tokens, output_tokens = lengths.draw(samples.size, None)
+    order = SampleOrder(samples)
+    for at_ns, _ in _arrived(workload, seed):
+        sample = order.take(len(at_ns))
+        yield at_ns, input_tokens[sample], output_tokens[sample], sample
 
 
 def _single_block(columns: Columns, prompts: PromptChoice) -> PlanBlock:

@@ -33,6 +33,7 @@ class PlanBlock:
     input_tokens      wanted length of the prompt
     output_tokens     wanted length of the answer
     session, turn     the conversation a request belongs to (or NO_REQUEST) and its place in it
+    sample            which sample of a set a request asks: equal samples mean equal prompts
     prefix_ends       end of each request's shared-prefix blocks in `prefix_blocks`
     prefix_blocks     ids of shared prompt blocks, concatenated; equal ids mean equal text
     """
@@ -44,6 +45,7 @@ class PlanBlock:
     think_ns: Int64 = field(default_factory=_empty)
     session: Int64 = field(default_factory=_empty)
     turn: Int64 = field(default_factory=_empty)
+    sample: Int64 = field(default_factory=_empty)
     prefix_ends: Int64 = field(default_factory=_empty)
     prefix_blocks: Int64 = field(default_factory=_empty)
 
@@ -62,11 +64,30 @@ class PlanBlock:
         return len(self.at_ns)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queries:
+    """A closed loop in whole queries: `samples` requests begin together, the next ones when the slowest has ended.
+
+    It ends by itself before a query, once `least` requests were made, the last query began `duration_ns` or more after
+    the first, and the number of requests is a multiple of `step`; at the latest with the plan.
+    """
+
+    samples: int
+    least: int
+    duration_ns: int
+    step: int
+
+    def enough(self, made: int, lasted_ns: int) -> bool:
+        """Whether no further query begins after so many requests, the last of which began so long after the first."""
+        return made >= self.least and lasted_ns >= self.duration_ns and made % self.step == 0
+
+
 class Plan(Protocol):
     """What a Target is offered. The same plan gives the same blocks on every machine.
 
     `concurrency` is the number of requests kept in flight by a closed loop, None for an open one; a closed
-    loop ignores `at_ns`. `block_tokens` is the size of one prefix block.
+    loop ignores `at_ns`. `block_tokens` is the size of one prefix block. A plan may also have `queries`: see
+    `queries_of`.
     """
 
     @property
@@ -86,3 +107,9 @@ class Plan(Protocol):
     def describe(self) -> Mapping[str, bool | int | float | str | dict[str, float]]:
         """The plan as values of conditions: scenario, arrivals, loop, lengths, rate."""
         ...
+
+
+def queries_of(plan: Plan) -> Queries | None:
+    """How a closed loop is made of whole queries; None for a plan that says nothing of them, as most."""
+    found = getattr(plan, "queries", None)
+    return found if isinstance(found, Queries) else None

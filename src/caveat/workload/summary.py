@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from caveat.units import NS_PER_S
-from caveat.workload.arrivals import Burst, Concurrency, Loadgen
+from caveat.workload.arrivals import Burst, Concurrency, Loadgen, Streams
 from caveat.workload.plan import Int64, Plan, PlanBlock
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class PlanStatistics:
         self.requests = self.last_ns = self.listed_blocks = 0
         self.input_tokens, self.output_tokens = LengthCounts(), LengthCounts()
         self._seen: npt.NDArray[np.bool_] = np.zeros(1024, np.bool_)
+        self._samples: dict[int, int] = {}
         for block in plan.blocks():
             self._read(block)
 
@@ -69,6 +70,13 @@ class PlanStatistics:
         self.listed_blocks += len(block.prefix_blocks)
         if len(block.prefix_blocks):
             self._mark(block.prefix_blocks)
+        if len(block.sample):
+            samples, places = np.unique(block.sample, return_index=True)
+            self._samples |= dict(zip(samples.tolist(), block.input_tokens[places].tolist(), strict=True))
+
+    def sample_tokens(self) -> int:
+        """Input tokens of the different samples of a set: what is new in it."""
+        return sum(self._samples.values())
 
     def reused_blocks(self) -> int:
         """Listed blocks less different blocks: those that an earlier request had listed."""
@@ -91,11 +99,12 @@ def described(workload: Workload, plan: Plan) -> dict[str, DescribedValue]:
         "queries": statistics.requests,
         "sessions": _sessions_words(workload),
         "prefix_reuse": _reuse_words(workload),
+        **_set(workload),
     }
     if statistics.requests:
         values["input_tokens_requested"] = statistics.input_tokens.statistics()
         values["output_tokens_requested"] = statistics.output_tokens.statistics()
-        values["prefix_reuse_share"] = _reuse_share(plan, statistics)
+        values["prefix_reuse_share"] = _reuse_share(workload, plan, statistics)
     if workload.lengths.output_cap is not None:
         values["output_tokens_cap"] = workload.lengths.output_cap
     rate_qps = _scheduled_qps(workload, statistics)
@@ -110,6 +119,8 @@ def _load(workload: Workload) -> dict[str, DescribedValue]:
     values: dict[str, DescribedValue] = {"arrivals": arrivals.words(), "scenario": _scenario(workload)}
     if isinstance(arrivals, Concurrency):
         return values | {"loop": "closed", "latency_clock": "issue", "concurrency": arrivals.requests}
+    if isinstance(arrivals, Streams):
+        return values | _streams(arrivals)
     if isinstance(arrivals, Burst):
         return values | {"loop": "burst", "latency_clock": "test start"}
     values |= {"loop": "semi-open" if workload.sessions else "open", "latency_clock": "scheduled arrival"}
@@ -122,10 +133,29 @@ def _load(workload: Workload) -> dict[str, DescribedValue]:
     return values
 
 
+def _streams(arrivals: Streams) -> dict[str, DescribedValue]:
+    return {
+        "loop": "closed",
+        "latency_clock": "issue",
+        "concurrency": arrivals.samples,
+        "samples_per_query": arrivals.samples,
+        "min_duration_s": arrivals.min_duration_ns / NS_PER_S,
+        "min_queries": arrivals.min_queries,
+    }
+
+
+def _set(workload: Workload) -> dict[str, DescribedValue]:
+    """The set that requests are taken from."""
+    samples = workload.samples
+    return {} if samples is None else {"dataset_samples": samples.size, "whole_sets": True}
+
+
 def _scenario(workload: Workload) -> str:
     arrivals = workload.arrivals
     if isinstance(arrivals, Burst):
         return "offline"
+    if isinstance(arrivals, Streams):
+        return "multi-stream" if arrivals.samples > 1 else "single-stream"
     if isinstance(arrivals, Loadgen):
         return "server"
     return arrivals.words() if isinstance(arrivals, Concurrency) else str(arrivals.__struct_config__.tag)
@@ -151,6 +181,8 @@ def _sessions_words(workload: Workload) -> str:
 
 def _reuse_words(workload: Workload) -> str:
     """What requests share, by the workload and not by this plan, so that two seeds of one workload say the same."""
+    if workload.samples is not None:
+        return f"none between samples; each pass over the {workload.samples.size:,} asks the same prompts again"
     if not workload.shares_blocks():
         return "none across queries"
     grows = workload.sessions is not None and workload.sessions.grows
@@ -158,14 +190,16 @@ def _reuse_words(workload: Workload) -> str:
     return turns + workload.blocks_and_prompts().words()
 
 
-def _reuse_share(plan: Plan, statistics: PlanStatistics) -> float:
+def _reuse_share(workload: Workload, plan: Plan, statistics: PlanStatistics) -> float:
     """Share of input tokens that a cache could save which knows all earlier prompts and no answers."""
+    if workload.samples is not None:
+        return 1 - statistics.sample_tokens() / statistics.input_tokens.total()
     return statistics.reused_blocks() * plan.block_tokens / statistics.input_tokens.total()
 
 
 def _scheduled_qps(workload: Workload, statistics: PlanStatistics) -> float | None:
     """Requests by the time they are spread over; None where times are not part of the plan or not fixed by it."""
-    if workload.sessions is not None or isinstance(workload.arrivals, Burst | Concurrency):
+    if workload.sessions is not None or isinstance(workload.arrivals, Burst | Concurrency | Streams):
         return None
     duration_s = workload.limits.duration_s
     if duration_s is not None and workload.limits.requests is None:

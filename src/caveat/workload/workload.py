@@ -16,12 +16,13 @@ import msgspec
 import numpy as np
 
 from caveat.units import NS_PER_S
-from caveat.workload.arrivals import Burst, Concurrency, Loadgen, Open, Trace
+from caveat.workload.arrivals import Burst, Concurrency, Loadgen, Open, Streams, Trace
 from caveat.workload.bounds import MAX_REQUESTS, MAX_SPAN_S, between, refuse
 from caveat.workload.compose import composed
 from caveat.workload.pairs import Lengths
-from caveat.workload.plan import Plan, PlanBlock
+from caveat.workload.plan import Plan, PlanBlock, Queries, queries_of
 from caveat.workload.prefixes import Prefixes
+from caveat.workload.sample_set import SampleSet
 from caveat.workload.sessions import Sessions
 from caveat.workload.streams import CHUNK, Stream
 from caveat.workload.summary import DescribedValue, described
@@ -31,7 +32,7 @@ from caveat.workload.varying import Windows
 FORMAT: Literal["caveat-workload/1"] = "caveat-workload/1"
 """Version 1: the first."""
 
-Arrivals = Open | Superposition | Loadgen | Burst | Concurrency
+Arrivals = Open | Superposition | Loadgen | Burst | Concurrency | Streams
 
 _NO_PREFIXES = Prefixes()
 
@@ -64,9 +65,11 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     limits: Limits = Limits()
     sessions: Sessions | None = None
     prefixes: Prefixes | None = None
+    samples: SampleSet | None = None
 
     def __post_init__(self) -> None:
         Stream(self.seed)
+        _check_samples(self)
         _check_limits(self.arrivals, self.limits)
 
     def blocks_and_prompts(self) -> Prefixes:
@@ -94,8 +97,16 @@ class WorkloadPlan:
     @property
     def concurrency(self) -> int | None:
         """Requests kept in flight, or None where arrivals are open."""
+        match self.workload.arrivals:
+            case Concurrency(requests=places) | Streams(samples=places):
+                return places
+        return None
+
+    @property
+    def queries(self) -> Queries | None:
+        """How a closed loop is made of whole queries; None where it is not."""
         arrivals = self.workload.arrivals
-        return arrivals.requests if isinstance(arrivals, Concurrency) else None
+        return arrivals.queries() if isinstance(arrivals, Streams) else None
 
     @property
     def block_tokens(self) -> int:
@@ -123,18 +134,22 @@ def plan_digest(plan: Plan) -> str:
     names = ("at_ns", "input_tokens", "output_tokens", "after", "think_ns", "session", "turn", "prefix", "ids")
     hashes = {name: hashlib.sha256() for name in names}
     for block in plan.blocks():
+        if len(block.sample):  # a column that came later: plans without it keep their digests
+            hashes.setdefault("sample", hashlib.sha256()).update(block.sample.astype("<i8").tobytes())
         for name in names[:-2]:
             hashes[name].update(getattr(block, name).astype("<i8").tobytes())
         hashes["prefix"].update(np.diff(block.prefix_ends, prepend=0).astype("<i8").tobytes())
         hashes["ids"].update(block.prefix_blocks.astype("<i8").tobytes())
-    whole = hashlib.sha256(f"{plan.concurrency} {plan.block_tokens}".encode())
+    queries = queries_of(plan)
+    asked = "" if queries is None else f" {queries.samples} {queries.least} {queries.duration_ns} {queries.step}"
+    whole = hashlib.sha256(f"{plan.concurrency} {plan.block_tokens}{asked}".encode())
     for name, column in hashes.items():
         whole.update(f" {name} {column.hexdigest()}".encode())
     return whole.hexdigest()
 
 
 def _check_limits(arrivals: Arrivals, limits: Limits) -> None:
-    if isinstance(arrivals, Burst | Concurrency):
+    if isinstance(arrivals, Burst | Concurrency | Streams):
         _check_counted(arrivals, limits)
         return
     if limits.duration_s is None and limits.requests is None and not _ends(arrivals):
@@ -149,7 +164,7 @@ def _check_limits(arrivals: Arrivals, limits: Limits) -> None:
         )
 
 
-def _check_counted(arrivals: Burst | Concurrency, limits: Limits) -> None:
+def _check_counted(arrivals: Burst | Concurrency | Streams, limits: Limits) -> None:
     """Where completions or nothing at all set the pace, only a number of requests can end the plan."""
     if limits.duration_s is not None:
         raise refuse(
@@ -160,6 +175,20 @@ def _check_counted(arrivals: Burst | Concurrency, limits: Limits) -> None:
         )
     if limits.requests is None:
         raise refuse("limits.requests", "nothing", f"a number of requests, since {arrivals.words()} has no other end")
+
+
+def _check_samples(workload: Workload) -> None:
+    """A sample is a prompt and its lengths: what else would shape prompts stands in its way."""
+    if workload.samples is None:
+        return
+    beside = {
+        "sessions": workload.sessions is not None,
+        "prefixes": workload.prefixes is not None and workload.prefixes.prompts > 0,
+        "arrivals: a superposition": isinstance(workload.arrivals, Superposition),
+    }
+    for name, there in beside.items():
+        if there:
+            raise refuse("samples", f"a set beside {name}", "one of the two", "leave out one")
 
 
 def _ends(arrivals: Arrivals) -> bool:
