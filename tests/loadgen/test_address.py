@@ -14,6 +14,9 @@ from caveat.loadgen.address import Address, refuse_proxy
         ("https://Host.Example:443/v1", Address("https", "host.example", 443, ""), "host.example"),
         ("http://127.0.0.1:8000/v1/", Address("http", "127.0.0.1", 8000, ""), "127.0.0.1:8000"),
         ("http://[::1]:8000/team/llm/v1", Address("http", "::1", 8000, "/team/llm"), "[::1]:8000"),
+        ("http://host/v1/chat/completions", Address("http", "host", 80, ""), "host"),
+        ("http://host/team/v1/models/", Address("http", "host", 80, "/team"), "host"),
+        ("http://host/models", Address("http", "host", 80, "/models"), "host"),
         ("https://bücher.example/", Address("https", "xn--bcher-kva.example", 443, ""), "xn--bcher-kva.example"),
     ],
 )
@@ -21,6 +24,25 @@ def test_a_url_is_taken_apart(url, address, header):
     """Ports of the scheme, the `/v1` that most people add, IPv6, names that are not ASCII."""
     found = Endpoint(url=url, model="m").address()
     assert (found, found.host_header, found.secure) == (address, header, url.startswith("https"))
+
+
+def test_the_address_of_text_completions_needs_their_dialect():
+    """Understood where it fits, refused with the way out where the other API would be asked."""
+    url = "http://host/v1/completions"
+    assert Endpoint(url=url, model="m", dialect="openai-completions").address() == Address("http", "host", 80, "")
+    with pytest.raises(UsageError, match="found the address of openai-completions requests") as caught:
+        Endpoint(url=url, model="m")
+    assert "--completions" in caught.value.next
+    with pytest.raises(UsageError, match="found the address of openai-chat requests"):
+        Endpoint(url="http://host/v1/chat/completions", model="m", dialect="openai-completions")
+
+
+@pytest.mark.parametrize("path", ["/chat/completions", "/v1/responses", "/generate", "/v1/embeddings"])
+def test_the_address_of_another_api_is_refused_at_once(path):
+    """Not at the first request."""
+    with pytest.raises(UsageError, match="expected what stands before /v1") as caught:
+        Endpoint(url=f"http://host{path}", model="m")
+    assert "for example http://localhost:8000" in caught.value.next
 
 
 @pytest.mark.parametrize(

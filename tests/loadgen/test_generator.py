@@ -380,6 +380,31 @@ def test_after_an_offer_the_target_knows_how_its_client_was():
     assert health.cpu_s > 0 and health.file_descriptor_limit > 0
 
 
+def test_several_processes_say_how_many_are_in_flight_in_all_of_them():
+    """Also while nothing ends. The server lets go when all four were heard of."""
+    gate = asyncio.Event()
+    heard: set[int | None] = set()
+    over = threading.Event()
+
+    def listen(loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            until_s = time.monotonic() + 20
+            while 4 not in heard and time.monotonic() < until_s and not over.wait(0.02):
+                heard.add(target.in_flight())
+        finally:
+            loop.call_soon_threadsafe(gate.set)
+
+    with Server(lambda *_: [Wait(gate), GOOD]) as server:
+        target = HttpTarget(Endpoint(url=server.url, model="m"), settings=QUICK, processes=2)
+        listener = threading.Thread(target=listen, args=(server.loop,))
+        listener.start()
+        target.offer(Flat(4, concurrency=4), Kept(), WallClock())
+        over.set()
+        listener.join()
+    assert None in heard and 4 in heard
+    assert target.in_flight() == 0
+
+
 def test_how_many_are_in_flight_can_be_asked_while_the_run_goes():
     """By a live view in another thread. The server lets go when it has heard that three are under way."""
     gate = asyncio.Event()

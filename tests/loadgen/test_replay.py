@@ -37,7 +37,7 @@ def test_every_change_to_a_trace_is_in_the_description_of_its_plan(trace):
     plan = replay.plan()
     assert PlanStatistics(plan).requests == 10
     said = " ".join(str(value) for value in plan.describe().values())
-    for change in ("first 2 s", "every 2th request", "input x 0.5, output x 0.25", "2 times as fast"):
+    for change in ("first 2 s", "every 2nd request", "input x 0.5, output x 0.25", "2 times as fast"):
         assert change in said
 
 

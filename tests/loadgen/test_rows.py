@@ -27,7 +27,7 @@ def test_a_row_comes_back_as_it_was_and_what_is_not_known_as_null():
     rows.add_text("gone")
     rows.add(*packed(request=6, session=0, first_token_ns=START_NS + 3, finish_reason=1))
     rows.add_chunks(array("q", [START_NS + 3, START_NS + 9]))
-    rows.add_answer("a b")
+    rows.add_answer(["a", " b"])
     (block,) = rows.take()
     made = batch(block, START_NS, ["stop", "length"], ["refused"], {1: 2})
     assert made.schema.equals(schema(), check_metadata=True)
@@ -44,7 +44,8 @@ def test_a_row_comes_back_as_it_was_and_what_is_not_known_as_null():
         "error_text": "gone",
     }
     assert (second["session"], second["finish_reason"], second["chunk_ns"]) == (0, "length", [3, 9])
-    assert (second["output_tokens_client"], second["error_class"], block.answers) == (2, None, {1: "a b"})
+    assert (second["output_tokens_client"], second["error_class"], block.answers) == (2, None, {1: ["a", " b"]})
+    assert [block.number(row) for row in range(2)] == [5, 6]
 
 
 def test_blocks_are_full_or_taken_and_nothing_is_given_twice():

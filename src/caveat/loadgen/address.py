@@ -11,6 +11,9 @@ from urllib.parse import SplitResult
 from caveat.errors import UsageError
 
 _PORTS = {"http": 80, "https": 443}
+# What people paste is often the address of a request: the path behind `/v1`, and the API that it speaks.
+_REQUESTS = {"/chat/completions": "openai-chat", "/completions": "openai-completions", "/models": None}
+_OTHERS = ("/responses", "/embeddings", "/messages", "/generate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +27,15 @@ class Address:
 
     @classmethod
     def of(cls, parts: SplitResult) -> Address:
-        """From a parsed url. Raises UsageError for an impossible port or a path that is not plain ASCII."""
+        """From a parsed url, also one of a request (`/v1/chat/completions`): the base is what stands before `/v1`.
+
+        Raises UsageError for an impossible port, a path that is not plain ASCII or one of another API.
+        """
         try:
             port = parts.port or _PORTS[parts.scheme]
         except ValueError as error:
             raise UsageError(f"endpoint.url: {error}, expected a port from 1 to 65535") from error
-        base = parts.path.rstrip("/").removesuffix("/v1")
+        base = _base_of(parts.path.rstrip("/"))
         if not (base.isascii() and base.isprintable()) or " " in base:
             raise UsageError(f"endpoint.url: found the path {base[:200]!r}, expected printable ASCII without spaces")
         try:
@@ -50,6 +56,25 @@ class Address:
         """The value of the Host header; the scheme's own port is left out."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         return name if self.port == _PORTS[self.scheme] else f"{name}:{self.port}"
+
+
+def _base_of(path: str) -> str:
+    found = next((ending for ending in (*_REQUESTS, *_OTHERS) if path.endswith(ending)), "")
+    base = path.removesuffix(found)
+    if found == "/models" and not base.endswith("/v1"):
+        return path  # a gateway may well be called so
+    if found in _OTHERS or (found and not base.endswith("/v1")):
+        raise UsageError(
+            f"endpoint.url: found the path {path[-80:]!r}, expected what stands before /v1: requests go to "
+            "/v1/chat/completions or /v1/completions below it",
+            next=f"leave out {found}; for example http://localhost:8000",
+        )
+    return base.removesuffix("/v1")
+
+
+def dialect_of(path: str) -> str | None:
+    """The API of a pasted request's path; None where the path says none."""
+    return next((name for ending, name in _REQUESTS.items() if path.rstrip("/").endswith(f"/v1{ending}")), None)
 
 
 def refuse_proxy(address: Address, environ: Mapping[str, str] | None = None) -> None:

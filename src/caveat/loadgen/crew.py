@@ -19,6 +19,7 @@ from caveat.errors import CaveatError
 from caveat.loadgen.feed import Slice
 from caveat.loadgen.frames import (
     FAILURE,
+    FLYING,
     ORDER,
     READY,
     REPORT,
@@ -57,6 +58,7 @@ class Worker:
             env={**env, **SPARING},
         )
         self.report: ProcessReport | None = None
+        self.flying: int | None = None  # requests under way, when it last said so
         self._inbox = inbox
         self._stdin, self._stdout = cast(BinaryIO, self.process.stdin), cast(BinaryIO, self.process.stdout)
         self._thread = threading.Thread(target=self._read, name="caveat-worker", daemon=True)
@@ -97,14 +99,16 @@ def offer_with_crew(
     clock: Clock,
     cancelled: Callable[[], bool],
     environ: Mapping[str, str] | None,
+    flying: Callable[[int], None] = lambda _: None,
 ) -> list[ProcessReport]:
     """Offer a plan with several processes; returns what each noted about itself. Does not close the sink.
 
-    Raises CaveatError where a process died or failed, and what the plan or the sink raised.
+    `flying` is told about twice a second how many requests are under way in all of them. Raises CaveatError where a
+    process died or failed, and what the plan or the sink raised.
     """
     if plan.concurrency is not None:
         processes = min(processes, plan.concurrency)
-    crew = _Crew(sink, cancelled, setup.settings.drain_s)
+    crew = _Crew(sink, cancelled, setup.settings.drain_s, flying)
     try:
         for number in range(processes):
             places = _share(plan.concurrency, number, processes)
@@ -125,8 +129,10 @@ def _share(concurrency: int | None, number: int, processes: int) -> int | None:
 class _Crew:
     """The parent's side of one run."""
 
-    def __init__(self, sink: Sink, cancelled: Callable[[], bool], drain_s: float) -> None:
-        self._sink, self._cancelled, self._drain_s = sink, cancelled, drain_s
+    def __init__(
+        self, sink: Sink, cancelled: Callable[[], bool], drain_s: float, flying: Callable[[int], None]
+    ) -> None:
+        self._sink, self._cancelled, self._drain_s, self._flying = sink, cancelled, drain_s, flying
         self._workers: list[Worker] = []
         self._inbox: Inbox = queue.SimpleQueue()
         self._stop_by_s: float | None = None
@@ -205,8 +211,11 @@ class _Crew:
     def _handle(self, worker: Worker, kind: bytes, payload: bytes) -> None:
         if kind == SAMPLES:
             self._sink.take(unpack_batch(payload))
+        elif kind == FLYING:
+            self._note_flying(worker, int(payload))
         elif kind == REPORT:
             worker.report = msgspec.json.decode(payload, type=ProcessReport)
+            self._note_flying(worker, 0)
         elif kind == FAILURE:
             failure = msgspec.json.decode(payload, type=Failure)
             raise CaveatError(failure.message, code=failure.code, next=failure.next)
@@ -215,3 +224,10 @@ class _Crew:
                 f"load: process {worker.process.pid} ended with status {worker.process.wait()} and no report",
                 next="its last words stand above; with one process (processes=1) errors come whole",
             )
+
+    def _note_flying(self, worker: Worker, count: int) -> None:
+        """Nothing is said until every process has spoken: part of a sum is no sum."""
+        worker.flying = count
+        counts = [one.flying for one in self._workers if one.flying is not None]
+        if len(counts) == len(self._workers):
+            self._flying(sum(counts))

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from caveat.errors import InputError, UsageError
-from caveat.loadgen.address import Address
+from caveat.loadgen.address import Address, dialect_of
 
 DialectName = Literal["openai-chat", "openai-completions"]
 
@@ -19,6 +19,10 @@ HIDDEN = "[hidden]"
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a header's name, RFC 9110 section 5.6.2
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # and its value: no line ends, no control characters
 _OURS = ("host", "content-length", "transfer-encoding", "connection", "expect")
+_ASKED = {
+    "openai-chat": 'leave out --completions (in a spec: dialect = "openai-chat")',
+    "openai-completions": '--completions (in a spec: dialect = "openai-completions")',
+}
 _LONG = 8  # characters: a value as long as a key is hidden whatever its header is called, a short word is not
 _SECRET = re.compile(r"auth|key|token|secret|cookie|credential|password", re.IGNORECASE)
 
@@ -26,7 +30,8 @@ _SECRET = re.compile(r"auth|key|token|secret|cookie|credential|password", re.IGN
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One OpenAI-compatible server and the model asked for.
 
-    url        base, with or without the trailing `/v1`: http://localhost:8000 or https://host/some/path/v1
+    url        base, with or without the trailing `/v1`: http://localhost:8000 or https://host/some/path/v1;
+               the address of a request, as people paste it, is understood too
     model      name that goes into each request
     dialect    which of the APIs is spoken
     stream     whether answers come as server-sent events; without, there are no token times
@@ -68,6 +73,12 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             raise UsageError(
                 f"endpoint.url: found {self.url[:200]!r}, expected http://HOST[:PORT][/PATH] or https://…",
                 next="for example http://localhost:8000",
+            )
+        pasted = dialect_of(parts.path)
+        if pasted is not None and pasted != self.dialect:
+            raise UsageError(
+                f"endpoint.url: found the address of {pasted} requests, expected one for dialect {self.dialect}",
+                next=f"{_ASKED[pasted]}; or the url without what stands behind /v1",
             )
         return Address.of(parts)
 

@@ -66,6 +66,17 @@ def engine_facts(
     return EngineFacts(facts=facts, silent=silent)
 
 
+def facts_without_secrets(endpoint: Endpoint, environ: Mapping[str, str] | None = None) -> EngineFacts:
+    """As `engine_facts`, without what the server echoes of our key: fit to be kept."""
+    said = engine_facts(endpoint, environ=environ)
+    secrets = endpoint.secrets(environ)
+    clean = {
+        name: Fact(readable(fact.value, secrets) if isinstance(fact.value, str) else fact.value, fact.source)
+        for name, fact in said.facts.items()
+    }
+    return msgspec.structs.replace(said, facts=clean)
+
+
 def change(before: EngineFacts, after: EngineFacts) -> dict[str, float]:
     """How much each counter grew between two readings. One that fell (a restart) or is missing gives nothing."""
     grown: dict[str, float] = {}

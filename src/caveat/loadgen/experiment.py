@@ -56,7 +56,7 @@ def experiment(
     import pyarrow.compute
     import pyarrow.parquet  # noqa: F401  (loading them takes 0.1 s, which must not fall into the run)
 
-    prompts, learned, unknown = _prompts(spec, rng, environ)
+    prompts, learned, unknown = prompts_for(spec, rng, environ)
     target = _target(spec, prompts, environ)
     plan = spec.plan()
     notes = Notes(
@@ -71,7 +71,7 @@ def experiment(
         before=_facts(spec, environ),
         calibration=calibration,
     )
-    clock, live = WallClock(), Live(target.in_flight)
+    clock, live = WallClock(), Live(target.in_flight, spec.scenario)
     stop = Stop(spec.stop_after_s, clock, cancel)
     with new_folder(folder, spec):
         write_notes(folder, notes)
@@ -97,6 +97,7 @@ def _target(spec: Spec, prompts: PromptSettings, environ: Mapping[str, str] | No
         prompts=prompts,
         settings=spec.settings,
         count_tokens_with=spec.tokenizer_file,
+        dataset=spec.dataset.file if spec.dataset is not None else None,
         environ=environ,
     )
 
@@ -112,13 +113,15 @@ def _facts(spec: Spec, environ: Mapping[str, str] | None) -> EngineFacts:
     return msgspec.structs.replace(said, facts=clean)
 
 
-def _prompts(
+def prompts_for(
     spec: Spec, rng: random.Random, environ: Mapping[str, str] | None
 ) -> tuple[PromptSettings, TokenCalibration | None, str | None]:
-    """How prompts are made, what the probes said, or why they said nothing."""
+    """How prompts are made, what the probes said, or why they said nothing. `rng` gives the salt."""
     settings = PromptSettings(
-        seed=spec.seed(), salt=fresh_salt(rng) if spec.salted else None, tokenizer_file=spec.tokenizer_file
+        seed=spec.seed(), salt=fresh_salt(rng) if spec.salts() else None, tokenizer_file=spec.tokenizer_file
     )
+    if spec.dataset is not None:
+        return settings, None, "not asked: prompts come from a data set"
     if not spec.calibrated:
         return settings, None, "not asked: a word is taken for a token"
     try:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from caveat.units import NS_PER_S
-from caveat.workload import NO_REQUEST, Plan, PlanBlock
+from caveat.workload import NO_REQUEST, Plan, PlanBlock, Queries
 
 HORIZON_NS = NS_PER_S
 PREPARED_AHEAD = 512
@@ -85,6 +85,12 @@ class Ticket:
     output_tokens: int
     prefix: tuple[int, ...]
     payload: bytes | None = None
+    sample: int = NO_REQUEST
+
+    @property
+    def text(self) -> int:
+        """The number that its text is made from: that of its sample, where it asks one of a set."""
+        return self.number if self.sample == NO_REQUEST else self.sample
 
     def __lt__(self, other: Ticket) -> bool:
         """By the time they are due, then by number: a total order."""
@@ -117,11 +123,21 @@ class Feed:
     """The tickets of one offer, in the order in which they become due.
 
     Instants are those of `time.monotonic_ns`; `start_ns` is the plan's time 0. In a closed loop times are ignored
-    and a ticket is due as soon as a place is free.
+    and a ticket is due as soon as a place is free; with `queries` no new one is, once there were enough.
     """
 
-    def __init__(self, source: Source, make: Callable[[Ticket], bytes], start_ns: int, *, closed: bool) -> None:
+    def __init__(
+        self,
+        source: Source,
+        make: Callable[[Ticket], bytes],
+        start_ns: int,
+        *,
+        closed: bool,
+        queries: Queries | None = None,
+    ) -> None:
         self._source, self._make, self._start_ns, self._closed = source, make, start_ns, closed
+        self._queries = queries
+        self._made = self._first_ns = self._latest_ns = 0  # with queries: how many, and when the first and the latest
         self._rows: Iterator[Ticket] = iter(())
         self._next: Ticket | None = None  # read, but still beyond the horizon
         self._due: list[Ticket] = []  # a heap of those that have a time
@@ -139,8 +155,8 @@ class Feed:
         """The next ticket that is due, with its bytes; in a closed loop a new one where no user goes on."""
         if self._due and self._due[0].ready_ns <= now_ns:
             ticket = heapq.heappop(self._due)  # in a closed loop: somebody goes on before somebody new comes
-        elif self._roots:
-            ticket = self._roots.popleft()
+        elif self._roots and not self._enough():
+            ticket = self._new(now_ns)
         else:
             return None
         if ticket.payload is None:
@@ -152,7 +168,19 @@ class Feed:
 
     def over(self) -> bool:
         """Whether nothing is left that could ever be due. What waits for a request in flight is left."""
+        if self._enough():
+            return True
         return not (self._due or self._roots or self._waiting or self._next) and self._source.ended()
+
+    def _enough(self) -> bool:
+        queries = self._queries
+        return queries is not None and queries.enough(self._made, self._latest_ns - self._first_ns)
+
+    def _new(self, now_ns: int) -> Ticket:
+        self._made += 1
+        self._first_ns = self._first_ns or now_ns
+        self._latest_ns = now_ns
+        return self._roots.popleft()
 
     def ended(self, number: int, end_ns: int) -> bool:
         """A request has ended, well or not: those that wait for it become due when their users have thought.
@@ -252,9 +280,23 @@ def tickets(piece: Slice, start_ns: int) -> Iterator[Ticket]:
         block.input_tokens.tolist(),
         block.output_tokens.tolist(),
         prefix_ends,
+        column(block.sample, NO_REQUEST),
         strict=True,
     )
-    for number, session, turn, scheduled_ns, after, think_ns, input_tokens, output_tokens, end in rows:
+    for number, session, turn, scheduled_ns, after, think_ns, input_tokens, output_tokens, end, sample in rows:
         prefix = tuple(prefix_blocks[begin:end]) if end > begin else ()
         begin = max(begin, end)
-        yield Ticket(number, session, turn, scheduled_ns, 0, after, think_ns, input_tokens, output_tokens, prefix, None)
+        yield Ticket(
+            number,
+            session,
+            turn,
+            scheduled_ns,
+            0,
+            after,
+            think_ns,
+            input_tokens,
+            output_tokens,
+            prefix,
+            None,
+            sample,
+        )

@@ -61,7 +61,14 @@ def new_folder(folder: Path, spec: Spec) -> Iterator[None]:
 
     The mark is a lock and no file that could be left behind: a killed process lets go of it.
     """
-    if (folder / SPEC).exists():
+    with marked_folder(folder, SPEC, encode_spec(spec)):
+        yield
+
+
+@contextmanager
+def marked_folder(folder: Path, name: str, document: bytes) -> Iterator[None]:
+    """As `new_folder`, for a run whose document is another than a spec."""
+    if (folder / SPEC).exists() or (folder / name).exists():
         raise RefusedError(f"{folder}: found a run already, expected a new folder", next="give another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +77,7 @@ def new_folder(folder: Path, spec: Spec) -> Iterator[None]:
         raise InputError(f"{folder}: {error.strerror or error}", next="give a folder that can be written") from error
     with mark:
         fcntl.flock(mark, fcntl.LOCK_EX)
-        (folder / SPEC).write_bytes(encode_spec(spec))
+        (folder / name).write_bytes(document)
         yield
 
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 # From the parent: what to do (JSON), the plan's time 0, rows of the plan, and their end.
 ORDER, START, ROWS, ROWS_END = b"O", b"T", b"P", b"E"
-# From a process: it stands ready, samples, its report (JSON), or the error that ended it (JSON).
-READY, SAMPLES, REPORT, FAILURE = b"R", b"B", b"H", b"F"
+# From a process: it stands ready, samples, requests under way, its report (JSON), or the error that ended it (JSON).
+READY, SAMPLES, FLYING, REPORT, FAILURE = b"R", b"B", b"I", b"H", b"F"
 
 _HEAD = struct.Struct("<cQ")
-_COLUMNS = ("at_ns", "input_tokens", "output_tokens", "after", "think_ns", "session", "turn")
+_COLUMNS = ("at_ns", "input_tokens", "output_tokens", "after", "think_ns", "session", "turn", "sample")
 
 
 def write_frame(pipe: BinaryIO, kind: bytes, payload: bytes = b"") -> None:

@@ -12,12 +12,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 
+from caveat.errors import UsageError
 from caveat.loadgen.address import refuse_proxy
-from caveat.loadgen.body import Decoding, RequestBytes
+from caveat.loadgen.body import Decoding, RequestBytes, escaped
 from caveat.loadgen.clock import WallClock
+from caveat.loadgen.dataset import read_dataset
 from caveat.loadgen.endpoint import Endpoint
 from caveat.loadgen.feed import PlanSource, Source, Ticket
 from caveat.loadgen.offering import Offering, Order
@@ -25,9 +28,9 @@ from caveat.loadgen.prompts import Prompts, PromptSettings
 from caveat.loadgen.selfcheck import ClientHealth, ProcessReport, health_of, process_report
 from caveat.loadgen.settings import Settings, check_processes
 from caveat.loadgen.tokens import token_counter
-from caveat.loadgen.writer import Writer
+from caveat.loadgen.writer import KeepAnswer, Writer
 from caveat.measure import Cancel, Clock, Sink
-from caveat.workload import Plan
+from caveat.workload import Plan, Queries, queries_of
 
 LEAD_NS = 20_000_000
 _SWITCH_S = 0.0005
@@ -41,13 +44,16 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     prompts: PromptSettings = PromptSettings()
     settings: Settings = Settings()
     count_tokens_with: str | None = None
+    dataset: str | None = None
 
 
 class HttpTarget:
     """An OpenAI-compatible endpoint that is offered plans.
 
     `count_tokens_with` is a tokenizer.json by which answers are counted as well. After an offer, `health` is what
-    the client noted about itself. Raises UsageError where a proxy stands in the way, InputError for a missing key.
+    the client noted about itself. With a `dataset` (a file, see dataset.py) each request sends the prompt of its
+    sample, and `keep` gets the text of every answer (one process only). Raises UsageError where a proxy stands in the
+    way, InputError for a missing key.
     """
 
     def __init__(
@@ -59,9 +65,13 @@ class HttpTarget:
         prompts: PromptSettings | None = None,
         settings: Settings | None = None,
         count_tokens_with: str | None = None,
+        dataset: str | None = None,
+        keep: KeepAnswer | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
         check_processes(processes)
+        if keep is not None and processes != 1:
+            raise UsageError(f"processes: found {processes} and answers to keep, expected one process")
         refuse_proxy(endpoint.address(), environ)
         endpoint.key(environ)
         self.setup = Setup(
@@ -70,14 +80,16 @@ class HttpTarget:
             prompts=prompts or PromptSettings(),
             settings=settings or Settings(),
             count_tokens_with=count_tokens_with,
+            dataset=dataset,
         )
         self.health: ClientHealth | None = None
-        self._processes, self._environ = processes, environ
+        self._processes, self._environ, self._keep = processes, environ, keep
         self._share: Share | None = None
+        self._flying: int | None = None
 
     def in_flight(self) -> int | None:
-        """How many requests are under way now; None before a run and where other processes make them."""
-        return self._share.in_flight() if self._share is not None else None
+        """How many requests are under way: now, or of several processes when they last said so; None before that."""
+        return self._share.in_flight() if self._share is not None else self._flying
 
     def offer(self, plan: Plan, sink: Sink, clock: Clock, cancel: Cancel | None = None) -> None:
         """Make every request of the plan; see `caveat.measure.Target`.
@@ -88,18 +100,25 @@ class HttpTarget:
         self.health = None
         cancelled = cancel.requested if cancel is not None else _never
         try:
-            if self._processes == 1:
+            if self._processes == 1 or queries_of(plan) is not None:  # a query begins in one place
                 reports = [self._alone(plan, sink, clock, cancelled)]
             else:
                 from caveat.loadgen.crew import offer_with_crew
 
-                reports = offer_with_crew(self.setup, self._processes, plan, sink, clock, cancelled, self._environ)
+                reports = offer_with_crew(
+                    self.setup, self._processes, plan, sink, clock, cancelled, self._environ, self._note_flying
+                )
             self.health = health_of(reports)
         finally:
             sink.close()
 
+    def _note_flying(self, count: int) -> None:
+        self._flying = count
+
     def _alone(self, plan: Plan, sink: Sink, clock: Clock, cancelled: Callable[[], bool]) -> ProcessReport:
-        self._share = Share(self.setup, plan.block_tokens, plan.concurrency, self._environ)
+        self._share = Share(
+            self.setup, plan.block_tokens, plan.concurrency, self._environ, queries_of(plan), self._keep
+        )
         return self._share.offer(PlanSource(plan), sink, lambda: start_clock(clock, LEAD_NS), cancelled)
 
 
@@ -107,25 +126,25 @@ class Share:
     """What one process does with its share of a plan, from the setup to the report."""
 
     def __init__(
-        self, setup: Setup, block_tokens: int, concurrency: int | None, environ: Mapping[str, str] | None
+        self,
+        setup: Setup,
+        block_tokens: int,
+        concurrency: int | None,
+        environ: Mapping[str, str] | None,
+        queries: Queries | None = None,
+        keep: KeepAnswer | None = None,
     ) -> None:
-        prompts = Prompts(setup.prompts, block_tokens)
-        rendered = RequestBytes(setup.endpoint, setup.decoding, environ)
-
-        def make(ticket: Ticket) -> bytes:
-            # The words are plain ASCII: nothing in them needs escaping in JSON.
-            text = prompts.text(ticket.number, ticket.input_tokens, ticket.prefix)
-            return rendered.make(text.encode(), ticket.output_tokens)
-
         self._offering: Offering | None = None
+        self._keep = keep
         self._counter = token_counter(setup.count_tokens_with) if setup.count_tokens_with else None
         self._order = Order(
             endpoint=setup.endpoint,
             settings=setup.settings,
             concurrency=concurrency,
-            make=make,
+            make=maker(setup, block_tokens, environ),
             secrets=setup.endpoint.secrets(environ),
-            keeps_text=self._counter is not None,
+            keeps_text=self._counter is not None or keep is not None,
+            queries=queries,
         )
 
     def in_flight(self) -> int | None:
@@ -139,7 +158,7 @@ class Share:
         import pyarrow  # noqa: F401  (loading it takes 0.1 s, which must not fall into the run)
         import uvloop
 
-        writer = Writer(sink, self._counter)
+        writer = Writer(sink, self._counter, self._keep)
         try:
             # The Runner turns Ctrl-C into a cancelled task, so that everything is closed on the way out.
             with calm(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -159,6 +178,25 @@ class Share:
         finally:
             await offering.close()
         return process_report(offering.tally, offering.watch.lag, offering.opened())
+
+
+def maker(setup: Setup, block_tokens: int, environ: Mapping[str, str] | None) -> Callable[[Ticket], bytes]:
+    """What turns a ticket into the bytes of its request: text made to a length, or the prompt of a data set's sample.
+
+    Raises InputError where the data set cannot be read.
+    """
+    rendered = RequestBytes(setup.endpoint, setup.decoding, environ)
+    if setup.dataset is not None:
+        inside = [escaped(row.prompt) for row in read_dataset(Path(setup.dataset)).rows]
+        return lambda ticket: rendered.make(inside[ticket.text], ticket.output_tokens)
+    prompts = Prompts(setup.prompts, block_tokens)
+
+    def make(ticket: Ticket) -> bytes:
+        # The words are plain ASCII: nothing in them needs escaping in JSON.
+        text = prompts.text(ticket.text, ticket.input_tokens, ticket.prefix)
+        return rendered.make(text.encode(), ticket.output_tokens)
+
+    return make
 
 
 def start_clock(clock: Clock, lead_ns: int) -> int:

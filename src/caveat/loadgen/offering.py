@@ -1,7 +1,8 @@
 """Offering: one process sends one share of a plan. Brings feed, alarm, pool and rows together on one event loop.
 
 Open loop: an alarm rings when the next request is due, and it is sent whatever else is in flight. Closed loop: a
-request is sent where a place is free. Every ticket that is taken up ends in exactly one row.
+request is sent where a place is free, or, in whole queries, where all are. Every ticket that is taken up ends in
+exactly one row.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from caveat.loadgen.rows import Rows
 from caveat.loadgen.settings import Settings, ns
 from caveat.loadgen.tally import Tally
 from caveat.loadgen.writer import Writer
+from caveat.workload import Queries
 
 NEVER_NS = 1 << 62
 SWEEP_NS = 50_000_000
@@ -37,7 +39,7 @@ _AHEAD_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What one process is to do. `concurrency` is its own share; None is an open loop."""
+    """What one process is to do. `concurrency` is its own share, None an open loop; `queries`: a closed one in them."""
 
     endpoint: Endpoint
     settings: Settings
@@ -45,6 +47,7 @@ class Order:
     make: Callable[[Ticket], bytes]
     secrets: tuple[str, ...]
     keeps_text: bool = False
+    queries: Queries | None = None
 
 
 class Offering:
@@ -64,6 +67,8 @@ class Offering:
         self._flying: set[Connection] = set()
         self._connecting: dict[asyncio.Task[None], Ticket] = {}
         self._places = order.concurrency or 0  # free ones
+        self._begun = 0  # with queries: requests of the present one that were sent,
+        self._query_ns = 0  # and when it began
         self._over: asyncio.Future[None] = self._loop.create_future()
         self._drain_until_ns = 0  # set once feeding has stopped
         self._sweep_ns = self._flush_ns = 0
@@ -96,7 +101,8 @@ class Offering:
         """Send everything; returns when every request has its row. Raises what the plan or the sink raised."""
         self._start_ns = start_ns
         self._recorder.start(start_ns, closed=self._order.concurrency is not None)
-        self._feed = Feed(self._source, self._order.make, start_ns, closed=self._order.concurrency is not None)
+        closed, queries = self._order.concurrency is not None, self._order.queries
+        self._feed = Feed(self._source, self._order.make, start_ns, closed=closed, queries=queries)
         self._feed.read(start_ns)
         while self._feed.prepare():
             pass
@@ -147,18 +153,35 @@ class Offering:
         feed = self._feed
         assert feed is not None
         closed = self._order.concurrency is not None
-        while not self._drain_until_ns and (self._places > 0 or not closed):
+        while not self._drain_until_ns and (not closed or self._has_place()):
             ticket = feed.pop(now_ns) or self._read_more(feed, now_ns)
             if ticket is None:
                 break
             if closed:
                 self._places -= 1
-                ticket.ready_ns = max(ticket.ready_ns, now_ns, self._start_ns)
+                ticket.ready_ns = max(ticket.ready_ns, self._issued_ns(now_ns), self._start_ns)
             self._send(ticket, now_ns)
             now_ns = time.monotonic_ns()
         self._set_alarm(feed, closed)
         if not self._flying and not self._connecting:
             self._end_if_over()
+
+    def _has_place(self) -> bool:
+        """Whether a closed loop may send: a place is free, or in whole queries, this one is not yet sent whole."""
+        if self._order.queries is None:
+            return self._places > 0
+        if self._places == self._order.concurrency:
+            self._begun = 0
+        return self._begun < self._order.queries.samples
+
+    def _issued_ns(self, now_ns: int) -> int:
+        """When a request of a closed loop becomes due: now, or with the others of its query."""
+        if self._order.queries is None:
+            return now_ns
+        if not self._begun:
+            self._query_ns = now_ns
+        self._begun += 1
+        return self._query_ns
 
     def _read_more(self, feed: Feed, now_ns: int) -> Ticket | None:
         feed.read(now_ns)

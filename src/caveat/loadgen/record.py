@@ -14,14 +14,22 @@ from caveat.loadgen.engine import EngineFacts, change
 from caveat.loadgen.folder import SAMPLES, Notes, read_folder
 from caveat.loadgen.selfcheck import limit_sentences
 from caveat.loadgen.spec import Spec
-from caveat.measure import Client, SampleColumns, Summary, columns_of, run_of, summarize
+from caveat.measure import Client, SampleColumns, Summary, columns_of, run_of, summarize, unchecked
 from caveat.units import format_number, format_seconds
-from caveat.workload import Plan, PlanStatistics
+from caveat.workload import Plan, PlanStatistics, Streams, queries_of
 
 HARNESS = "caveat"
 SUITE = "own measurement"
 _ENGINES = ("vllm", "sglang", "llamacpp")  # that name themselves as the owner of what they serve
 PRIMARY = ("caveat-output-tokens-rate-usage", "caveat-output-tokens-rate-client", "caveat-request-rate")
+OF_SCENARIO = {
+    "offline": "loadgen-offline-tokens-rate",
+    "server": "loadgen-completed-tokens-rate",
+    "interactive": "loadgen-completed-tokens-rate",
+    "single-stream": "loadgen-single-stream-latency.p90",
+    "multi-stream": "loadgen-multi-stream-latency.p99",
+}
+"""What a scenario is about, by the definition of those who made it."""
 
 
 def record(folder: Path, *, subject: str | None = None, seed: int = 0) -> Run:
@@ -42,7 +50,8 @@ def record(folder: Path, *, subject: str | None = None, seed: int = 0) -> Run:
         slo=spec.slo,
         warmup=spec.warmup,
         seed=seed,
-        client=_client(plan, notes),
+        client=_client(spec, plan, notes),
+        scenario=spec.scenario,
     )
     samples = f"{name}/{SAMPLES}"
     source = Source(kind="samples", path=samples, sha256=_hash(path))
@@ -51,10 +60,10 @@ def record(folder: Path, *, subject: str | None = None, seed: int = 0) -> Run:
         subject=name,
         provenance=Provenance(origin="measured", sources=(source,), tool_version=notes.version),
         conditions=_conditions(spec, notes),
-        primary=_primary(summary),
+        primary=_primary(spec, summary),
         samples=samples,
     )
-    validity = (*run.validity, _completion(spec, notes, columns), *_cache_check(spec, plan, notes))
+    validity = (*run.validity, _completion(spec, notes, columns), *_cache_check(spec, plan, notes), *_accuracy(spec))
     return msgspec.structs.replace(run, validity=validity, notes=(*run.notes, *_notes(spec, notes)))
 
 
@@ -66,12 +75,12 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _client(plan: Plan, notes: Notes) -> Client | None:
+def _client(spec: Spec, plan: Plan, notes: Notes) -> Client | None:
     """What the generator knows of itself; nothing where it did not live to say it."""
     health, calibration = notes.health, notes.calibration
     if health is None:
         return None
-    whole = not (notes.interrupted or notes.by_clock)
+    whole = not (notes.interrupted or notes.by_clock or queries_of(plan) is not None)
     return Client(
         planned=PlanStatistics(plan).requests if whole else None,
         cpu_share=health.cpu_share_p95,
@@ -85,7 +94,7 @@ def _conditions(spec: Spec, notes: Notes) -> dict[str, Value | None]:
     """What is known beside the samples. A person's word for the system; the server's word for itself."""
     said: dict[str, Value | None] = {
         "decoding": spec.decoding.describe(),
-        "salted": spec.salted,
+        "salted": spec.salts(),
         "plan": notes.plan,
         "suite": SUITE,
         "harness": HARNESS,
@@ -136,6 +145,8 @@ def _completion(spec: Spec, notes: Notes, columns: SampleColumns) -> Check:
 
 
 def _went_through(spec: Spec) -> str:
+    if spec.workload is not None and isinstance(spec.workload.arrivals, Streams):
+        return "Queries went on until there were enough, or to the end of the plan."
     if spec.stop_after_s is None:
         return "The plan was carried out to its end."
     return f"The plan came to its end before the {format_seconds(spec.stop_after_s)} that were asked for."
@@ -149,21 +160,30 @@ def _cache_check(spec: Spec, plan: Plan, notes: Notes) -> tuple[Check, ...]:
         sentence = f"The server's counters say that {share:.1%} of prompt tokens came from its prefix cache."
         planned = plan.block_tokens > 0
         return (Check(aspect="cache state", outcome="pass" if planned or share < 0.01 else "fail", sentence=sentence),)
-    if spec.salted:
+    if spec.salts():
         sentence = "Prompts were salted for this run, so that no earlier run can have warmed a prefix cache for them."
         return (Check(aspect="cache state", outcome="pass", sentence=sentence),)
     sentence = "Prompts were not salted and the server says nothing of its cache: an earlier run may have warmed it."
     return (Check(aspect="cache state", outcome="unknown", sentence=sentence),)
 
 
-def _primary(summary: Summary) -> str | None:
-    return next((key for key in PRIMARY if summary.row(key) is not None), None)
+def _accuracy(spec: Spec) -> tuple[Check, ...]:
+    """A benchmark's rules ask for answers that are good enough; with no accuracy run nobody has looked."""
+    if spec.scenario is None or spec.scenario.profile is None:
+        return ()
+    return (unchecked("no accuracy run was named"),)
+
+
+def _primary(spec: Spec, summary: Summary) -> str | None:
+    first = OF_SCENARIO.get(spec.scenario.name, "") if spec.scenario is not None else ""
+    return next((key for key in (first, *PRIMARY) if summary.row(key) is not None), None)
 
 
 def _notes(spec: Spec, notes: Notes) -> tuple[str, ...]:
     lengths = notes.prompts.sentence() if notes.prompts else notes.prompts_unknown
     said = (
         "endpoint: " + ", ".join(f"{name} {value}" for name, value in spec.endpoint.describe().items()),
+        f"profile: {spec.scenario.note}" if spec.scenario is not None and spec.scenario.note else "",
         f"prompt lengths: {lengths}" if lengths else "",
         f"salt of the prompts: {notes.salt}" if notes.salt is not None else "",
         notes.calibration.sentence() if notes.calibration else "",

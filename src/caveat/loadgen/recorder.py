@@ -21,7 +21,7 @@ class Recorder:
     def __init__(self, rows: Rows, writer: Writer, tally: Tally, settings: Settings, secrets: Sequence[str]) -> None:
         self._rows, self._tally, self._secrets = rows, tally, secrets
         self._finishes, self._errors = writer.finishes, writer.errors
-        self._keeps_text = writer.counts_tokens
+        self._keeps_text = writer.wants_text
         self._warmup_ns = ns(settings.warmup_s)
         self._start_ns = 0
         self._closed = False
@@ -59,7 +59,7 @@ class Recorder:
         if error:
             self._rows.add_text(readable(text, self._secrets))
         elif self._keeps_text:
-            self._rows.add_answer("".join(c.text))
+            self._rows.add_answer(c.text)
         if c.chunk_times is not None:
             self._rows.add_chunks(c.chunk_times)
 

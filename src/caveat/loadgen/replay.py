@@ -74,7 +74,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 f"replay: found {', '.join(only_traces)} for a profile, expected them for traces only",
                 next="change the trace, then make the profile of it",
             )
-        profile: Profile = decode_profile(path.read_bytes())
+        profile: Profile = decode_profile(path.read_bytes(), name=path.name)
         return plan_of(
             profile,
             self.seed,

@@ -53,6 +53,7 @@ WARMUP, MEASURED, DRAIN = range(3)
 
 ROWS = 2048
 _ROW = struct.Struct(f"<{len(PACKED)}q")
+_NUMBER = struct.Struct("<q")
 _PLACE = {name: place for place, (name, _) in enumerate(PACKED)}
 _MAX_WORDS = 256
 _MAX_WORD = 60
@@ -89,11 +90,15 @@ class Block:
 
     packed: bytes
     texts: dict[int, str] = field(default_factory=dict)
-    answers: dict[int, str] = field(default_factory=dict)
+    answers: dict[int, list[str]] = field(default_factory=dict)
     chunks: dict[int, array[int]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.packed) // _ROW.size
+
+    def number(self, row: int) -> int:
+        """The request that a row is of: the first of its packed integers."""
+        return int(_NUMBER.unpack_from(self.packed, row * _ROW.size)[0])
 
 
 class Rows:
@@ -109,7 +114,7 @@ class Rows:
         self._buffer = bytearray(ROWS * _ROW.size)
         self._count = 0
         self._texts: dict[int, str] = {}
-        self._answers: dict[int, str] = {}
+        self._answers: dict[int, list[str]] = {}
         self._chunks: dict[int, array[int]] = {}
 
     def add(self, *values: int) -> None:
@@ -123,9 +128,9 @@ class Rows:
         """The error's text of the sample that was added last."""
         self._texts[self._count - 1] = text
 
-    def add_answer(self, text: str) -> None:
-        """The answer of the sample that was added last, to be counted in tokens and forgotten."""
-        self._answers[self._count - 1] = text
+    def add_answer(self, deltas: list[str]) -> None:
+        """The answer of the sample that was added last, delta by delta, to be counted in tokens or kept in a file."""
+        self._answers[self._count - 1] = deltas
 
     def add_chunks(self, times_ns: array[int]) -> None:
         """The instants of the deltas of the sample that was added last."""

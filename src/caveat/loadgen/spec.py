@@ -18,11 +18,12 @@ import msgspec
 from caveat.errors import CaveatError, InputError, UsageError
 from caveat.figures import TABLE, Conditions, Value, conditions_of
 from caveat.loadgen.body import Decoding
+from caveat.loadgen.dataset import DatasetFile, DatasetPlan
 from caveat.loadgen.endpoint import HIDDEN, Endpoint
 from caveat.loadgen.replay import Replay
 from caveat.loadgen.settings import Settings, check_processes
-from caveat.measure import Slo, WarmUp
-from caveat.workload import Concurrency, Limits, Plan, Workload
+from caveat.measure import Scenario, Slo, WarmUp, offers
+from caveat.workload import Concurrency, Limits, Plan, Streams, Workload
 
 FORMAT: Literal["caveat-spec/1"] = "caveat-spec/1"
 MAX_BYTES = 64 << 20
@@ -43,6 +44,8 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     workload        what is offered, as a document; or
     replay          a recorded trace or a traffic profile in its place
+    scenario        what the run must keep to, in place of slo and warmup; the workload arrives as it says
+    dataset         prompts for the workload's set of samples, each sent as its own text, never salted
     salted          prompts of this run share no beginning with those of any other
     tokenizer_file  words of one token each, and answers counted by it as well; else calibrated by the server's usage
     calibrated      ask the server a few probes first, to learn tokens per word; without, a word is taken for a token
@@ -59,6 +62,8 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     decoding: Decoding = Decoding()
     settings: Settings = Settings()
     slo: Slo | None = None
+    scenario: Scenario | None = None
+    dataset: DatasetFile | None = None
     warmup: WarmUp | None = None
     processes: int = 1
     salted: bool = True
@@ -72,6 +77,11 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         if (self.workload is None) == (self.replay is None):
             raise UsageError("spec: expected either a workload or a replay", next="give one of the two")
         check_processes(self.processes)
+        _check_scenario(self)
+        if self.processes > 1 and self.workload is not None and isinstance(self.workload.arrivals, Streams):
+            raise UsageError(f"processes: found {self.processes}, expected 1: a query of a stream begins in one place")
+        if self.dataset is not None and (self.workload is None or self.workload.samples is None):
+            raise UsageError("dataset: found no set of samples in the workload", next="give workload.samples")
         if self.stop_after_s is None:
             return
         if not 0 < self.stop_after_s <= MAX_STOP_S:
@@ -83,8 +93,13 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             )
 
     def plan(self) -> Plan:
-        """What is offered, request by request. InputError where the file of a replay is not there."""
-        return self._offered().plan()
+        """What is offered, request by request. InputError where the file of a replay or data set is not there."""
+        plan = self._offered().plan()
+        return plan if self.dataset is None else DatasetPlan(plan, self.dataset.read())
+
+    def salts(self) -> bool:
+        """Whether prompts begin with words of this run's own."""
+        return self.salted and self.dataset is None
 
     def seed(self) -> int:
         """The seed of the plan, which the texts of prompts share."""
@@ -128,6 +143,23 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             )
         both |= dict(given.values())
         return msgspec.structs.replace(self, endpoint=msgspec.structs.replace(self.endpoint, headers=both))
+
+
+def _check_scenario(spec: Spec) -> None:
+    """One demand, not two; and arrivals that are the scenario's."""
+    scenario, workload = spec.scenario, spec.workload
+    if scenario is None:
+        return
+    beside = {"slo": spec.slo, "warmup": spec.warmup, "stop_after_s": spec.stop_after_s, "replay": spec.replay}
+    beside["settings.warmup_s"] = spec.settings.warmup_s or None
+    said = [name for name, value in beside.items() if value is not None]
+    if said:
+        raise UsageError(f"found {', '.join(said)} beside a scenario, which says it", next=f"leave out {said[0]}")
+    if workload is not None and not offers(scenario, workload):
+        raise UsageError(
+            f"scenario {scenario.name}: found arrivals {workload.arrivals.words()!r}, expected those of the scenario",
+            next="arrivals of kind loadgen for server and interactive, burst for offline, streams for the streams",
+        )
 
 
 def _check_known(known: Mapping[str, Value]) -> None:

@@ -9,6 +9,8 @@ import queue
 import signal
 import sys
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -18,6 +20,7 @@ from caveat.errors import CaveatError
 from caveat.loadgen.feed import Slice
 from caveat.loadgen.frames import (
     FAILURE,
+    FLYING,
     ORDER,
     READY,
     REPORT,
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SLICES = 32
+_SAY_S = 0.5
 
 
 class WorkerOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,17 +102,35 @@ class PipeSource:
 
 
 class PipeSink:
-    """Sends samples to the parent."""
+    """Sends samples to the parent, and twice a second how many requests are under way: a stall brings no samples."""
 
-    def __init__(self, pipe: BinaryIO) -> None:
-        self._pipe = pipe
+    def __init__(self, pipe: BinaryIO, in_flight: Callable[[], int | None]) -> None:
+        self._pipe, self._in_flight = pipe, in_flight
+        self._lock = threading.Lock()  # two threads write
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._say, name="caveat-flying", daemon=True)
+
+    def start(self) -> None:
+        """Begin to say it."""
+        self._thread.start()
 
     def take(self, batch: pa.RecordBatch) -> None:
         """One batch."""
-        write_frame(self._pipe, SAMPLES, pack_batch(batch))
+        payload = pack_batch(batch)
+        with self._lock:
+            write_frame(self._pipe, SAMPLES, payload)
+
+    def _say(self) -> None:
+        with suppress(BrokenPipeError):  # the parent is gone, and the reading thread finds out
+            while not self._over.wait(_SAY_S):
+                with self._lock:
+                    write_frame(self._pipe, FLYING, b"%d" % (self._in_flight() or 0))
 
     def close(self) -> None:
-        """The report comes last."""
+        """The report comes last, and nothing beside it."""
+        self._over.set()
+        if self._thread.ident is not None:
+            self._thread.join()
 
 
 def main() -> int:
@@ -137,12 +159,18 @@ def _run(payload: bytes, source: PipeSource, outgoing: BinaryIO) -> object:
     order = msgspec.json.decode(payload, type=WorkerOrder)
     share = Share(order.setup, order.block_tokens, order.concurrency, None)
     threading.Thread(target=source.read_all, name="caveat-plan", daemon=True).start()
+    sink = PipeSink(outgoing, share.in_flight)
 
     def start() -> int:
         write_frame(outgoing, READY)
-        return source.start_ns()
+        start_ns = source.start_ns()
+        sink.start()
+        return start_ns
 
-    return share.offer(source, PipeSink(outgoing), start, lambda: source.cancelled)
+    try:
+        return share.offer(source, sink, start, lambda: source.cancelled)
+    finally:
+        sink.close()
 
 
 if __name__ == "__main__":

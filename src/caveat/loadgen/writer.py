@@ -15,14 +15,20 @@ if TYPE_CHECKING:
 
 CountTokens = Callable[[str], int]
 
+KeepAnswer = Callable[[int, str, int], None]
+"""Told of every answer that came to its end: number of the request, text, characters of its first delta."""
+
 
 class Writer:
-    """Blocks go in from the loop, batches come out in the sink, in order. The sink's first error ends the writing."""
+    """Blocks go in from the loop, batches come out in the sink, in order. The sink's first error ends the writing.
 
-    __slots__ = ("_count", "_error", "_queue", "_sink", "_thread", "errors", "finishes", "start_ns")
+    `keep` gets the text of each answer before the sink gets its sample; an error of it counts as one of the sink.
+    """
 
-    def __init__(self, sink: Sink, count_tokens: CountTokens | None) -> None:
-        self._sink, self._count = sink, count_tokens
+    __slots__ = ("_count", "_error", "_keep", "_queue", "_sink", "_thread", "errors", "finishes", "start_ns")
+
+    def __init__(self, sink: Sink, count_tokens: CountTokens | None, keep: KeepAnswer | None = None) -> None:
+        self._sink, self._count, self._keep = sink, count_tokens, keep
         self._queue: queue.SimpleQueue[Block | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._write, name="caveat-samples", daemon=True)
@@ -35,9 +41,9 @@ class Writer:
         self._thread.start()
 
     @property
-    def counts_tokens(self) -> bool:
-        """Whether answers are wanted, to be counted."""
-        return self._count is not None
+    def wants_text(self) -> bool:
+        """Whether answers are wanted, to be counted or kept."""
+        return self._count is not None or self._keep is not None
 
     def put(self, blocks: list[Block]) -> None:
         """Write these, some time."""
@@ -65,5 +71,11 @@ class Writer:
                     self._error = error
 
     def _batch(self, block: Block) -> pa.RecordBatch:
-        counted = {row: self._count(text) for row, text in block.answers.items()} if self._count else {}
+        counted: dict[int, int] = {}
+        for row, deltas in block.answers.items():
+            text = "".join(deltas)
+            if self._count is not None:
+                counted[row] = self._count(text)
+            if self._keep is not None:
+                self._keep(block.number(row), text, len(deltas[0]) if deltas else 0)
         return batch(block, self.start_ns, self.finishes.all(), self.errors.all(), counted)
