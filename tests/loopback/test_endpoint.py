@@ -231,11 +231,14 @@ def test_a_stall_without_sense_is_refused(start, body):
 class Backwards:
     """A modelled server that serves everybody at once when the third job is there, the newest first."""
 
-    running = waiting = 0
+    running = waiting = block_tokens = 0
 
     def __init__(self):
         self.jobs = []
         self.came = threading.Semaphore(0)
+
+    def accept(self, job):
+        return job
 
     def submit(self, job):
         self.jobs.append(job)

@@ -19,7 +19,7 @@ from caveat.loopback.pump import Pump
 from caveat.loopback.truth import TruthLog, now_ns
 from caveat.loopback.underway import Underway, truth_of
 from caveat.loopback.wire import ApiError, error_response, response
-from caveat.loopback.words import PrefixCache
+from caveat.loopback.words import PrefixCache, chain_of
 
 
 class Endpoint:
@@ -91,7 +91,14 @@ class Endpoint:
             output_tokens=asked.output_tokens,
             cached_tokens=cached,
             whole=behaviour.one_write or not asked.stream,
+            chain=chain_of(asked.words, self.engine.block_tokens) if self.engine.block_tokens else (),
         )
+        accepted = self.engine.accept(job)
+        if isinstance(accepted, str):
+            self._underway[number] = one
+            self._refuse(connection, number, ApiError(400, accepted, None))
+            return
+        job, asked = accepted, _cut(asked, accepted.output_tokens)
         answer = self._answer(connection, one, asked, cached)
         self._underway[number] = msgspec.structs.replace(one, stream=asked.stream, job=job, answer=answer)
         if behaviour.early_head and not self.pump.stalled:
@@ -129,6 +136,13 @@ class Endpoint:
     def _refuse(self, connection: Connection, number: int, error: ApiError) -> None:
         self.over(number, f"http {error.status}")
         self.reply(connection, error_response(error))
+
+
+def _cut(asked: Asked, output_tokens: int) -> Asked:
+    """With the answer that the engine gives; one that is shorter ends because it is long enough for the engine."""
+    if output_tokens == asked.output_tokens:
+        return asked
+    return msgspec.structs.replace(asked, output_tokens=output_tokens, finish_reason="length")
 
 
 def _shape(behaviour: Behaviour, created: int, asked: Asked, cached: int | None, fault: Fault | None) -> Shape:

@@ -24,7 +24,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A request as an engine sees it.
 
     `cached_tokens` of the prompt are in the prefix cache, None where there is none. `whole`: nobody reads the tokens
-    before the last one is there.
+    before the last one is there. `chain`: a number for each whole block of the prompt that stands for the block and all
+    before it, where the engine asks for it with `block_tokens`.
     """
 
     number: int
@@ -33,6 +34,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     output_tokens: int
     cached_tokens: int | None = None
     whole: bool = False
+    chain: tuple[int, ...] = ()
 
 
 class Emission(NamedTuple):
@@ -57,6 +59,15 @@ class Engine(Protocol):
     @property
     def waiting(self) -> int:
         """Jobs that wait for service."""
+        ...
+
+    @property
+    def block_tokens(self) -> int:
+        """Size of the blocks of a prompt whose chain the engine wants to know; 0: it does not."""
+        ...
+
+    def accept(self, job: Job) -> Job | str:
+        """The job as it is going to be served, perhaps with a shorter answer; or why it never can be."""
         ...
 
     def submit(self, job: Job) -> None:
@@ -95,6 +106,8 @@ class FixedEngine:
     fixed gap is multiplied, never added up. The slot is free when the last chunk is due, however late it was written.
     """
 
+    block_tokens = 0
+
     def __init__(self, behaviour: Behaviour) -> None:
         self._behaviour = behaviour
         self._slots = behaviour.slots or (1 << 62)
@@ -115,6 +128,10 @@ class FixedEngine:
     def waiting(self) -> int:
         """Jobs in the queue."""
         return len(self._waiting)
+
+    def accept(self, job: Job) -> Job | str:
+        """As it is."""
+        return job
 
     def submit(self, job: Job) -> None:
         """Start the job where a slot is free, else let it wait."""

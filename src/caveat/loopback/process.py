@@ -12,13 +12,18 @@ import sys
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
 from caveat.errors import CaveatError, InputError
 from caveat.loopback.behaviour import Behaviour
-from caveat.loopback.running import run
+from caveat.loopback.engine import FixedEngine
+from caveat.loopback.modelled import check_behaviour, modelled
+from caveat.loopback.running import MakeEngine, run
+
+if TYPE_CHECKING:
+    from caveat.simulator import Model
 
 READY_S = 60.0
 STOP_S = 10.0
@@ -27,6 +32,17 @@ STOP_S = 10.0
 class _Wanted(msgspec.Struct, frozen=True):
     behaviour: Behaviour
     port: int
+    model: str = ""  # the document; none for fixed delays
+    draw: int | None = None
+    max_num_seqs: int | None = None
+
+    def engine(self) -> MakeEngine:
+        """What drives the endpoint."""
+        if not self.model:
+            return FixedEngine
+        from caveat.simulator import decode_model
+
+        return modelled(decode_model(self.model), draw=self.draw, max_num_seqs=self.max_num_seqs)
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -55,20 +71,41 @@ class Process:
         self.stop()
 
 
-def start_process(behaviour: Behaviour | None = None, port: int = 0) -> Process:
+def start_process(
+    behaviour: Behaviour | None = None,
+    port: int = 0,
+    *,
+    model: Model | None = None,
+    draw: int | None = None,
+    max_num_seqs: int | None = None,
+) -> Process:
     """Start an endpoint on 127.0.0.1 in a process of its own; returns when connections are taken.
 
-    Raises InputError where the process cannot serve, or says nothing within a minute.
+    A `model` drives it in place of fixed delays; `draw` and `max_num_seqs` are choices in it, see `modelled`. Raises
+    UsageError for a behaviour that says what the model says, InputError where the process cannot serve, or says
+    nothing within a minute.
     """
+    wanted = _wanted(behaviour or Behaviour(), port, model, draw, max_num_seqs)
     child = subprocess.Popen([sys.executable, "-m", "caveat.loopback"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.stdin is not None and child.stdout is not None
-    child.stdin.write(msgspec.json.encode(_Wanted(behaviour or Behaviour(), port)) + b"\n")
+    child.stdin.write(msgspec.json.encode(wanted) + b"\n")
     child.stdin.flush()
     said = _heard(child.stdout)
     if not said.url:
         _end(child)
         raise InputError(f"loopback: the process did not begin to serve: {said.error or 'no word from it'}")
     return Process(child, said.url)
+
+
+def _wanted(
+    behaviour: Behaviour, port: int, model: Model | None, draw: int | None, max_num_seqs: int | None
+) -> _Wanted:
+    if model is None:
+        return _Wanted(behaviour, port)
+    from caveat.simulator import encode_model
+
+    check_behaviour(behaviour)
+    return _Wanted(behaviour, port, encode_model(model).decode(), draw, max_num_seqs)
 
 
 def serve_child() -> None:
@@ -80,7 +117,7 @@ def serve_child() -> None:
         threading.Thread(target=_stop_at_end, args=(sys.stdin.buffer, stop), daemon=True).start()
 
     try:
-        run(wanted.behaviour, port=wanted.port, ready=ready)
+        run(wanted.behaviour, port=wanted.port, engine=wanted.engine(), ready=ready)
     except CaveatError as error:
         _say(_Said(error=error.message))
 

@@ -16,11 +16,23 @@ WORDS = ("alpha", "beta", "gamma", "δέλτα", "omega", "sigma", "kappa", "the
 BLOCK_WORDS = 16
 """Words in one block of the prefix cache."""
 
+_MASK = (1 << 63) - 1
+
 
 @lru_cache(maxsize=4096)
 def answer_words(start: int, count: int) -> str:
     """`count` words of an answer from word number `start` on, with one space between two."""
     return " ".join(WORDS[(start + place) % len(WORDS)] for place in range(count))
+
+
+def chain_of(words: Sequence[str | int], block_words: int) -> tuple[int, ...]:
+    """A number for each whole block of so many words, not negative: it stands for the block and all before it."""
+    chain = []
+    before = 0
+    for end in range(block_words, len(words) + 1, block_words):
+        before = hash((before, *words[end - block_words : end])) & _MASK
+        chain.append(before)
+    return tuple(chain)
 
 
 def prompt_words(texts: Iterable[str]) -> list[str]:
