@@ -12,28 +12,21 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from benchmarks.local_engine import MODEL, engine, missing
 from benchmarks.results import Result, keep, machine
 from caveat import __version__
-from caveat.figures import Figure, Provenance, Run
-from caveat.loadgen import Endpoint, HttpTarget, PromptSettings, Spec, WallClock, experiment, fresh_salt, record
-from caveat.measure import Client, ParquetSink, run_of, summarize
-from caveat.units import NS_PER_S
+from caveat.figures import Figure, Run
+from caveat.loadgen import Endpoint, Replay, Spec, experiment, record
+from caveat.publish import plot_run, write_chart
 from caveat.workload import Arrivals, Concurrency, Fixed, Limits, Poisson, Separate, Workload
-from caveat.workload.traces.read import read_trace
-from caveat.workload.traces.recording import Recording
-from caveat.workload.traces.replay import plan_of_recording
 
 INPUT, OUTPUT = 100, 32
-MOST_INPUT, MOST_OUTPUT = 700, 200  # what a slot of the engine holds, with room for the chat template
+SCALE_INPUT, SCALE_OUTPUT = 0.089, 0.115  # brings the trace to about these means; its longest prompt to 400 tokens
 EVERY, FIRST_S = 10, 600
 SHOWN = (
     "caveat-request-rate",
@@ -48,18 +41,17 @@ SHOWN = (
     "caveat-latency.p90",
     "caveat-send-lateness.p99",
 )
-
-
-Int64 = npt.NDArray[np.int64]
+PRIMARY = "caveat-output-tokens-rate-usage"
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """A run as texts: conditions that say what it was, figures, validity."""
+    """A run as texts: conditions that say what it was, figures, validity; `plot` is the name of its picture."""
 
     what: str
     conditions: dict[str, str]
     figures: dict[str, str]
     validity: tuple[tuple[str, str, str], ...]
+    plot: str | None = None
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -69,32 +61,48 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=120.0, help="how long Poisson requests arrive")
     parser.add_argument("--trace-seconds", type=float, default=FIRST_S, help="how much of the trace is played")
     parser.add_argument("--json", type=Path, help="where the result is kept")
+    parser.add_argument("--plots", type=Path, help="folder for a picture of each run")
     asked = parser.parse_args(arguments if arguments is not None else [])
     if why := missing():
         print(f"engine: left out: {why}")
         return
-    found = list(outcomes(asked.rate, asked.seconds, asked.trace, asked.trace_seconds))
+    if asked.plots is not None:
+        asked.plots.mkdir(parents=True, exist_ok=True)
+    found = list(outcomes(asked.rate, asked.seconds, asked.trace, asked.trace_seconds, asked.plots))
     if asked.json is not None:
         notes = {"model": f"SmolLM2-135M-Instruct Q4_1 ({MODEL}), one thread on one core"}
         keep(asked.json, Result("engine", machine(), notes, {"runs": msgspec.to_builtins(found)}))
 
 
-def outcomes(rate: float, seconds: float, trace: Path | None, trace_s: float) -> Iterator[Outcome]:
+def outcomes(
+    rate: float, seconds: float, trace: Path | None, trace_s: float, plots: Path | None = None
+) -> Iterator[Outcome]:
     """Each load against an engine that was started for it."""
     closed = workload(Concurrency(requests=4), Limits(requests=40))
     poisson = workload(Poisson(rate_qps=rate), Limits(duration_s=seconds))
-    for what, offered in (("four at a time", closed), (f"Poisson, {rate:g}/s", poisson)):
-        with engine() as url, on_last_core(), tempfile.TemporaryDirectory() as folder:
-            yield shown(what, measured(url, offered, Path(folder) / "run"))
-    if trace is None:
+    offered: list[tuple[str, str, Workload | Replay]] = [
+        ("closed", "four at a time", closed),
+        ("poisson", f"Poisson, {rate:g}/s", poisson),
+    ]
+    if trace is not None:
+        offered.append(("trace", "the recorded day", recorded(trace, trace_s)))
+    else:
         print("engine: the recorded day is left out: give --trace")
-        return
-    recording = thinned(read_trace(trace).recording, trace_s)
-    with engine() as url, on_last_core(), tempfile.TemporaryDirectory() as folder:
-        yield shown("the recorded day", replayed(url, recording, Path(folder)))
+    for name, what, load in offered:
+        with engine() as url, on_last_core(), tempfile.TemporaryDirectory() as folder:
+            yield shown(what, measured(url, load, Path(folder)), Path(folder), plots and plots / f"engine-{name}.svg")
+    starving = workload(Concurrency(requests=8), Limits(requests=40))
     with engine(threads=2, cores=os.sched_getaffinity(0)) as url, tempfile.TemporaryDirectory() as folder:
-        starving = workload(Concurrency(requests=8), Limits(requests=40))
-        yield shown("two engine threads on the cores of the client", measured(url, starving, Path(folder) / "run"))
+        what = "two engine threads on the cores of the client"
+        run = measured(url, starving, Path(folder))
+        yield shown(what, run, Path(folder), plots and plots / "engine-starving.svg")
+
+
+def recorded(trace: Path, first_s: float) -> Replay:
+    """The beginning of a trace, every tenth request, lengths scaled to what the engine can bear: conditions, all."""
+    return Replay(
+        file=str(trace.resolve()), first_s=first_s, thin=EVERY, scale_input=SCALE_INPUT, scale_output=SCALE_OUTPUT
+    )
 
 
 def workload(arrivals: Arrivals, limits: Limits) -> Workload:
@@ -103,51 +111,20 @@ def workload(arrivals: Arrivals, limits: Limits) -> Workload:
     return Workload(arrivals=arrivals, lengths=lengths, limits=limits, seed=1)
 
 
-def measured(url: str, offered: Workload, folder: Path) -> Run:
-    """One experiment, as `caveat measure` carries it out."""
-    spec = Spec(endpoint=Endpoint(url=url, model=MODEL), workload=offered)
-    experiment(spec, folder, version=__version__, started=_now(), rng=random.Random(1))
-    return record(folder, subject=f"measured/{uuid.uuid4().hex}")
+def measured(url: str, offered: Workload | Replay, folder: Path) -> Run:
+    """One experiment, as `caveat measure` carries it out, kept in `folder` as in a ledger."""
+    endpoint = Endpoint(url=url, model=MODEL)
+    if isinstance(offered, Replay):
+        spec = Spec(endpoint=endpoint, replay=offered)
+    else:
+        spec = Spec(endpoint=endpoint, workload=offered)
+    subject = f"measured/{uuid.uuid4().hex}"
+    experiment(spec, folder / subject, version=__version__, started=_now(), rng=random.Random(1), subject=subject)
+    return record(folder / subject)
 
 
-def thinned(recording: Recording, first_s: float) -> Recording:
-    """The beginning of a recording, every tenth request, lengths scaled to what the engine can bear; all of it said."""
-    early = recording.at(np.flatnonzero(recording.t_ns < first_s * NS_PER_S)[::EVERY])
-    into = _scaled(early.input_tokens, INPUT, MOST_INPUT)
-    out = _scaled(early.output_tokens, OUTPUT, MOST_OUTPUT)
-    return (
-        replace(early, t_ns=early.t_ns - early.t_ns[0])
-        .changed(f"the first {first_s:g} s")
-        .changed(f"every {EVERY}th request")
-        .changed(f"prompts scaled to {INPUT} tokens in the mean, at most {MOST_INPUT}", input_tokens=into)
-        .changed(f"answers scaled to {OUTPUT} tokens in the mean, at most {MOST_OUTPUT}", output_tokens=out)
-    )
-
-
-def _scaled(tokens: Int64, mean: int, most: int) -> Int64:
-    scaled: Int64 = np.clip(np.rint(tokens * (mean / tokens.mean())), 1, most).astype(np.int64)
-    return scaled
-
-
-def replayed(url: str, recording: Recording, folder: Path) -> Run:
-    """A recording offered as it is."""
-    plan = plan_of_recording(recording)
-    target = HttpTarget(Endpoint(url=url, model=MODEL), prompts=PromptSettings(salt=fresh_salt(random.Random(1))))
-    path = folder / "samples.parquet"
-    target.offer(plan, ParquetSink(path), WallClock())
-    health = target.health
-    client = Client() if health is None else Client(cpu_share=health.cpu_share_p95, loop_lag_s=health.loop_lag_p99_s)
-    return run_of(
-        summarize(path, workload=plan.describe(), client=client),
-        subject=f"measured/{uuid.uuid4().hex}",
-        provenance=Provenance(origin="measured", tool_version=__version__),
-        conditions={"model": MODEL, "run_date": _now(), "harness": "caveat"},
-        primary="caveat-request-rate",
-    )
-
-
-def shown(what: str, run: Run) -> Outcome:
-    """Print a run, and give it as texts."""
+def shown(what: str, run: Run, folder: Path, plot: Path | None) -> Outcome:
+    """Print a run, draw it where asked, and give it as texts. `folder` is the ledger that has its samples."""
     said = ("dataset", "arrivals", "loop", "queries", "duration_s", "scheduled_qps", "input_tokens", "output_tokens")
     conditions = {key: run.conditions.text(key) for key in said}
     figures = {key: Figure(run, key).text for key in SHOWN if run.row(key) is not None}
@@ -157,7 +134,9 @@ def shown(what: str, run: Run) -> Outcome:
         print(f"  {key:34}{text}")
     for aspect, outcome, sentence in validity:
         print(f"  {outcome:10}{aspect:24}{sentence}")
-    return Outcome(what, conditions, figures, validity)
+    if plot is not None:
+        write_chart(plot_run(Figure(run, PRIMARY), folder).spec, plot)
+    return Outcome(what, conditions, figures, validity, plot.name if plot is not None else None)
 
 
 @contextmanager

@@ -39,12 +39,13 @@ def weights() -> Path | None:
 
 
 @contextmanager
-def engine(*, threads: int = 1, cores: set[int] | None = None) -> Iterator[str]:
+def engine(*, threads: int = 1, cores: set[int] | None = None, slots: int = SLOTS) -> Iterator[str]:
     """The address of an engine that answers. It may use these cores only; default the first of this process."""
     place = cores or {min(os.sched_getaffinity(0))}
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "benchmarks.local_engine", str(port), str(threads), ",".join(map(str, place))]
+    settings = (str(port), str(threads), ",".join(map(str, place)), str(slots))
+    command = [sys.executable, "-m", "benchmarks.local_engine", *settings]
     root = Path(__file__).parent.parent
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=root
@@ -72,7 +73,7 @@ def _wait_until_ready(url: str, child: subprocess.Popen[bytes]) -> None:
     raise RuntimeError(f"the engine did not answer within {READY_S:g} s")
 
 
-def serve(port: int, threads: int, cores: set[int]) -> None:
+def serve(port: int, threads: int, cores: set[int], slots: int) -> None:
     """The child: serve until standard input ends."""
     os.sched_setaffinity(0, cores)  # before any thread exists, so that all of them inherit it
     xllamacpp = importlib.import_module("xllamacpp")
@@ -80,8 +81,8 @@ def serve(port: int, threads: int, cores: set[int]) -> None:
     params.model.path = str(weights())
     params.model_alias = {MODEL}
     params.port = port
-    params.n_parallel = SLOTS
-    params.n_ctx = SLOTS * TOKENS_PER_SLOT
+    params.n_parallel = slots
+    params.n_ctx = slots * TOKENS_PER_SLOT
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.n_threads_http = 32  # each open connection holds one
     params.endpoint_metrics = True
@@ -92,4 +93,4 @@ def serve(port: int, threads: int, cores: set[int]) -> None:
 
 
 if __name__ == "__main__":
-    serve(int(sys.argv[1]), int(sys.argv[2]), {int(core) for core in sys.argv[3].split(",")})
+    serve(int(sys.argv[1]), int(sys.argv[2]), {int(core) for core in sys.argv[3].split(",")}, int(sys.argv[4]))

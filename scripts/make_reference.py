@@ -1,4 +1,4 @@
-"""Make the reference pages of docs/ from the code: conditions, metrics, rules, caveats, problems, command line.
+"""Make the reference pages of docs/ from the code: conditions, metrics, rules, caveats, problems, errors, command line.
 
 python scripts/make_reference.py           write them
 python scripts/make_reference.py --check   fail if one is not what the code says
@@ -15,6 +15,8 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
+ACTIONS = {"simulate": ("run",)}
+"""Actions of a verb whose options stand on a page of their own."""
 MADE = "<!-- made by scripts/make_reference.py; change the code, not this page -->\n"
 
 
@@ -23,6 +25,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "conditions.md", conditions_page()
     yield "metrics.md", metrics_page()
     yield "problems.md", problems_page()
+    yield "error-classes.md", error_classes_page()
     yield "command-line.md", command_line_page()
     yield from rule_pages()
     yield from caveat_pages()
@@ -91,6 +94,26 @@ def problems_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def error_classes_page() -> str:
+    from caveat.loadgen import CLASSES, CLIENT_LIMITS
+
+    lines = [
+        "# Error classes of requests",
+        "",
+        "A request that fails is a sample with one of these classes (`error_class`) and a text (`error_text`), never a",
+        "missing row. It counts in the error rate, and in goodput as a request that met no limit. What ended with no",
+        "error has neither.",
+        "",
+        "| class | what happened | whose limit |",
+        "| --- | --- | --- |",
+    ]
+    for name, happened in CLASSES.items():
+        said = happened.removesuffix(": the client's own limit")
+        whose = "the client's: the run says nothing of the server" if name in CLIENT_LIMITS else ""
+        lines.append(f"| `{name}` | {said} | {whose} |")
+    return "\n".join(lines) + "\n"
+
+
 def command_line_page() -> str:
     from caveat.cli.main import COMMANDS, overview
 
@@ -98,15 +121,17 @@ def command_line_page() -> str:
     lines = ["# Command line", "", "```text", overview(), "```"]
     for verb in COMMANDS:
         lines += ["", f"## caveat {verb.name}", "", "```text", help_of(verb.name), "```"]
+        for action in ACTIONS.get(verb.name, ()):
+            lines += ["", f"### caveat {verb.name} {action}", "", "```text", help_of(verb.name, action), "```"]
     return "\n".join(lines) + "\n"
 
 
-def help_of(verb: str) -> str:
+def help_of(*verb: str) -> str:
     from caveat.cli.main import main
 
     text = io.StringIO()
     with redirect_stdout(text):
-        main([verb, "--help"])
+        main([*verb, "--help"])
     return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())
 
 

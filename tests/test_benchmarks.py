@@ -1,5 +1,6 @@
 """The benchmarks run, and the page about them is the one that their kept results give. No number is judged here."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -7,17 +8,20 @@ import numpy as np
 import pytest
 from benchmarks.peers.clients import CLIENTS, Load, Place
 from benchmarks.peers.gauge import Cost, Look, gauge
+from benchmarks.peers.install import Environment, environment, tokenizer
 from benchmarks.peers.servers import Answers, Seen, serve
 from benchmarks.peers.table import Line, line_of, median_of, targets
-from benchmarks.report import PAGE, page
+from benchmarks.report import DOCS, PAGES, page
 from benchmarks.results import kept
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="costs are read from /proc")
 
 
-def test_the_page_is_the_one_that_the_kept_results_give():
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_the_one_that_the_kept_results_give(name):
     """`python -m benchmarks.report` writes it; nobody edits it."""
-    assert PAGE.read_text() == page(kept())
+    head, sections = PAGES[name]
+    assert (DOCS / name).read_text() == page(kept(), head, sections)
 
 
 def test_in_flight_is_counted_from_what_the_server_saw():
@@ -73,6 +77,27 @@ def test_peers_that_are_not_installed_are_left_out(tmp_path):
     load = Load(requests=1, concurrency=1)
     for place in (Place(1, tmp_path, None), Place(1, tmp_path, Path(tmp_path))):
         assert [client.command(load, place) for client in CLIENTS[3:]] == [None] * len(CLIENTS[3:])
+
+
+def test_a_peer_that_cannot_be_installed_says_why_and_leaves_nothing(tmp_path):
+    """The others go on."""
+    assert environment(Environment("x", (), "python0.9"), tmp_path) == "no python0.9"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_tokenizer_of_the_peers_has_one_token_a_byte(tmp_path):
+    """Every byte has a sign of its own, and nothing is merged."""
+    tokenizer(tmp_path)
+    model = json.loads((tmp_path / "tokenizer.json").read_text())["model"]
+    assert (len(model["vocab"]), sorted(model["vocab"].values()), model["merges"]) == (259, list(range(259)), [])
+
+
+def test_a_compiled_peer_is_shown_and_is_no_measure_for_a_python_one():
+    """The aim is set against the best of those that are written in Python."""
+    ours = Line(client="caveat", load="each", per_s=1_200.0)
+    peers = [Line(client="vllm", load="each", per_s=500.0), Line(client="sglang-rust", load="each", per_s=3_000.0)]
+    (target,) = [target for target in targets([ours, *peers]) if target.what == "requests/s"]
+    assert target.met and "vllm" in target.aimed
 
 
 @linux

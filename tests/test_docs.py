@@ -15,6 +15,7 @@ from caveat.ledger import Ledger
 from caveat.loadgen import decode_spec
 from caveat.loopback import behaviour_of, start_process
 from caveat.measure import Slo, WarmUp
+from caveat.simulator import model_named
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -116,6 +117,46 @@ def test_every_command_of_the_tutorial_runs(tmp_path, monkeypatch, capsys):
             assert code in ENDINGS.get(line[1], (0,)), (line, code, out)
             newest = [*re.findall(r"^([0-9a-f]{10})\b", out, re.MULTILINE), *newest] if line[1] == "measure" else newest
     assert (tmp_path / "run.svg").stat().st_size > 10_000
+
+
+# What is shortened on the page of scenarios: a run of 20 s would be too long for a test.
+SCENARIOS_SHORTER = (("--min-duration 20s", "--min-duration 500ms"), ("--short", "--short --min-duration 500ms"))
+
+
+def test_every_command_of_the_page_of_scenarios_runs(tmp_path, monkeypatch, capsys):
+    """On an endpoint of our own, with a data set of a few prompts; valid or not, each run says that it is no result."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prompts.jsonl").write_text("".join(f'{{"prompt": "question {n}"}}\n' for n in range(20)))
+    page = DOCS / "scenarios.md"
+    with start_process(behaviour_of({"ttft_s": 0.01, "itl_s": 0.0002})) as server:
+        words = (*SCENARIOS_SHORTER, ("http://127.0.0.1:8000", server.url))
+        for command in commands_of(page)[1:]:
+            line = shlex.split(_replaced(command, words))
+            code, out = main([*line[1:], "--no-calibrate"]), capsys.readouterr().out
+            assert code in ENDINGS["measure"], (line, code, out)
+            assert "nothing was sent" in out or "not an MLPerf result" in " ".join(out.split())
+
+
+# On the page of simulating runs are shortened as well; a short one may validate nothing, and exit 3 is honest then.
+SIMULATING_SHORTER = (("--duration 30s", "--duration 3s"), ("simulate engine.toml", "simulate engine.toml --draws 4"))
+SIMULATING_ENDINGS = {**ENDINGS, "simulate": (0, 1, 3)}
+
+
+@pytest.mark.full
+def test_every_command_of_the_page_of_simulating_runs(tmp_path, monkeypatch, capsys):
+    """In order, on an endpoint that a model drives; each RUN is the newest run, measured or simulated."""
+    monkeypatch.chdir(tmp_path)
+    newest: list[str] = []
+    with start_process(model=model_named("h100-llama3.1-8b")) as server:
+        words = (*SIMULATING_SHORTER, ("http://127.0.0.1:8000", f"{server.url}"))
+        for command in commands_of(DOCS / "simulating.md")[1:]:
+            names = _names(newest)
+            line = [names.get(word, word) for word in shlex.split(_replaced(command, words))]
+            quick = ("--no-calibrate", "--no-probe") if line[1] == "measure" else ()
+            code, out = main([*line[1:], *quick]), capsys.readouterr().out
+            assert code in SIMULATING_ENDINGS.get(line[1], (0,)), (line, code, out)
+            newest = [*re.findall(r"^([0-9a-f]{10})\b", out, re.MULTILINE)[:1], *newest]
+    assert {file.name for file in tmp_path.glob("*.toml")} == {"engine.toml", "sheet.toml", "b200.toml"}
 
 
 def _replaced(text, words):

@@ -159,6 +159,20 @@ CASES = {
         [lambda: figure(), lambda: figure(benchmark="deepseek-r1", accuracy_track="99")],
         [lambda: figure(accuracy_track=None), lambda: figure(division="open"), lambda: own()],
     ),
+    "accuracy-unchecked": (
+        [
+            lambda: own(),
+            lambda: own(validity=(Check(aspect="accuracy", outcome="unknown"),)),
+            lambda: own(accuracy={"rouge1": 38.4}),
+        ],
+        [
+            lambda: own(validity=(Check(aspect="accuracy", outcome="pass"),)),
+            lambda: own(validity=(Check(aspect="accuracy", outcome="fail"),)),
+            lambda: own("simulated"),
+            lambda: figure(),
+            lambda: own(metric="caveat-rouge1.mean"),
+        ],
+    ),
     "one-run-two-rows": (
         [lambda: figure(round="v6.0"), lambda: figure(round="v6.0", benchmark="llama2-70b-99")],
         [lambda: figure(), lambda: figure(round="v6.0", benchmark="llama3.1-8b"), lambda: figure(benchmark=None)],

@@ -100,6 +100,8 @@ def test_the_sentences_of_a_published_server_figure():
         ("shape-slack", figure(accuracy_tokens_per_sample=None), "undisclosed (the rules allow 265.0 to 323.9)"),
         ("closed-loop-hides-waiting", own(loop="closed", concurrency=64), "(64 in flight)"),
         ("accuracy-track", figure(), "99.9 % of the reference accuracy"),
+        ("accuracy-unchecked", own(), "nobody has tested"),
+        ("accuracy-unchecked", own(accuracy={"rouge1": 38.4}), "(rouge1 38.4 %)"),
         ("one-run-two-rows", figure(round="v6.0"), "99 and 99.9 tracks"),
         ("inferred-tokens", figure(metric="loadgen-completed-tokens-rate-inferred"), "(assumed: 69 tokens a sample)"),
         ("counts-are-claims", primary(contested()), "(accelerators: 88 or 87)"),

@@ -56,6 +56,14 @@ def test_a_line_fits_a_hundred_columns(look):
     assert len(progress_line(look, 1e6, expected=10**9, lasts_s=1e7)) <= 100
 
 
+def test_a_scenario_shows_how_far_it_is_from_certain():
+    """How many more queries, then that there are enough; for a machine the number itself."""
+    assert "0 failed  61 more to certify  0/s" in progress_line(view(more_queries=61), 1.0, expected=None, lasts_s=None)
+    assert "certified so far" in progress_line(view(more_queries=0), 1.0, expected=None, lasts_s=None)
+    assert "certif" not in progress_line(view(), 1.0, expected=None, lasts_s=None)
+    assert progress_json(view(more_queries=61), 1.0, expected=None, lasts_s=None)["more_queries"] == 61
+
+
 def test_a_machine_reads_null_where_nothing_is_known():
     """JSON has no NaN."""
     found = json.loads(json.dumps(progress_json(view(), 0.5, expected=None, lasts_s=None), allow_nan=False))

@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from caveat.errors import EXIT_INPUT, EXIT_USAGE
+from caveat.errors import EXIT_CANNOT_SAY, EXIT_INPUT, EXIT_USAGE
 
 LIMIT_S = 20
 
@@ -34,6 +34,20 @@ def test_it_says_where_it_serves_and_ends_with_a_signal(number):
     assert said["format"] == "caveat-loopback/1"
 
 
+def test_a_model_drives_it():
+    """Prompt and step of the file: 5 ms until a request is looked at, 10 ms a step, 2 ms for each of three words."""
+    with started("--json", "--model", "slots8-small", "--set", "fleet.replicas=2") as child:
+        try:
+            url = json.loads("".join(child.stdout.readline() for _ in range(4)))["url"]
+            body = json.dumps({"prompt": "one two three", "max_tokens": 1}).encode()
+            urllib.request.urlopen(f"{url}/v1/completions", body, timeout=LIMIT_S).close()
+            with urllib.request.urlopen(f"{url}/loopback/log", timeout=LIMIT_S) as answer:
+                truth = json.loads(answer.read().splitlines()[1])
+            assert truth["first_due_ns"] - truth["arrival_ns"] == 21_000_000
+        finally:
+            child.kill()
+
+
 def test_people_read_a_sentence():
     """With the way out."""
     with started() as child:
@@ -52,6 +66,21 @@ def test_people_read_a_sentence():
         (("--itl", "-1"), EXIT_INPUT),
         (("--behaviour", "nowhere.toml"), EXIT_INPUT),
         (("--slots", "-1"), EXIT_USAGE),
+        (("--model", "nowhere.toml"), EXIT_INPUT),
+        (("--model", "slots8-small", "--ttft", "0.1"), EXIT_USAGE),
+        (("--model", "slots8-small", "--set", "fleet.replicas=0"), EXIT_INPUT),
+        (
+            (
+                "--model",
+                "slots8-small",
+                "--set",
+                "scheduler.static_slots=none",
+                "--set",
+                'scheduler.max_num_seqs="unknown"',
+            ),
+            EXIT_CANNOT_SAY,
+        ),
+        (("--set", "fleet.replicas=2"), EXIT_USAGE),
         (("--port", "70000"), EXIT_USAGE),
     ],
 )

@@ -6,6 +6,7 @@ import difflib
 
 from caveat.caveats import (
     accuracy_track,
+    accuracy_unchecked,
     chunks_are_not_tokens,
     client_limited,
     closed_loop_hides_waiting,
@@ -61,6 +62,7 @@ CATALOGUE: tuple[Caveat, ...] = (
     warm_prefix_cache.CAVEAT,
     # model, stack and system
     accuracy_track.CAVEAT,
+    accuracy_unchecked.CAVEAT,
     one_run_two_rows.CAVEAT,
     one_tuned_configuration.CAVEAT,
     techniques_undisclosed.CAVEAT,

@@ -11,6 +11,8 @@ SERVING = ("server", "interactive")
 STREAMS = ("single-stream", "multi-stream")
 
 _RATES = (Unit.TOKENS_PER_SECOND, Unit.SAMPLES_PER_SECOND, Unit.REQUESTS_PER_SECOND, Unit.TASKS_PER_SECOND)
+# Tokens per second that are not, or not only, of the output.
+_OTHER_TOKENS = ("caveat-input-tokens-rate", "caveat-total-tokens-rate")
 
 
 def is_rate(figure: Figure) -> bool:
@@ -20,7 +22,7 @@ def is_rate(figure: Figure) -> bool:
 
 def is_token_rate(figure: Figure) -> bool:
     """Output tokens per second."""
-    return figure.metric.unit is Unit.TOKENS_PER_SECOND
+    return figure.metric.unit is Unit.TOKENS_PER_SECOND and not figure.metric.key.startswith(_OTHER_TOKENS)
 
 
 def is_time(figure: Figure) -> bool:

@@ -24,8 +24,9 @@ def _sentence(figure: Figure) -> str:
     stated = _stated(c)
     if not stated:
         return "The latency limits of this run are undisclosed: without them a serving rate cannot be read."
+    how = "Not valid even" if figure.outcome == "fail" else "Judged"
     return (
-        f"Valid under its own limits ({stated}): under the limits of another benchmark or scenario, "
+        f"{how} under its own limits ({stated}): under the limits of another benchmark or scenario, "
         "or of your service, the rate would be another."
     )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from caveat.cli.scenario_options import ScenarioWords, dataset_file, scenario_of, scenario_workload
 from caveat.cli.spec_options import (
     Words,
     at_point,
@@ -21,13 +22,19 @@ from caveat.cli.spec_options import (
     warmup,
     workload,
     workload_file,
+    workload_of_set,
 )
 from caveat.errors import UsageError
 from caveat.ledger import Ledger
-from caveat.loadgen import Endpoint, Replay, Spec, read_folder, read_spec
+from caveat.loadgen import DatasetFile, Decoding, Endpoint, Replay, Spec, read_folder, read_spec
+from caveat.measure import Scenario
+from caveat.workload import Workload
 
 UNNAMED = "-"
 """Stands for the model until the endpoint has been asked for it; no run is made with it."""
+
+SAMPLE_FOLDERS = ("measured", "simulated")
+"""Where the samples of runs stand inside a ledger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +56,8 @@ class Asked:
     header: Sequence[str] = ()
     completions: bool = False
     whole: bool = False
+    rules: ScenarioWords = field(default_factory=ScenarioWords)
+    dataset_path: Path | None = None
     facts: Sequence[str] = ()
     unsalted: bool = False
     unprobed: bool = False
@@ -72,7 +81,7 @@ def samples_folder(book: Ledger, samples: str | None) -> Path | None:
     if samples is None:
         return None
     folder = (book.path / samples).parent
-    inside = folder.resolve().is_relative_to((book.path / "measured").resolve())
+    inside = any(folder.resolve().is_relative_to((book.path / name).resolve()) for name in SAMPLE_FOLDERS)
     return folder if inside else None
 
 
@@ -111,6 +120,9 @@ def _nothing_beside(name: str, asked: Asked) -> None:
         "--seed": words.seed,
         "--slo": asked.limits,
         "--warmup": asked.warm,
+        "--scenario": asked.rules.name,
+        **dict.fromkeys(asked.rules.said(), True),
+        "--dataset": asked.dataset_path,
         "--processes": asked.processes,
         "--completions": asked.completions or None,
         "--no-stream": asked.whole or None,
@@ -126,8 +138,9 @@ def _nothing_beside(name: str, asked: Asked) -> None:
 
 
 def _earlier(book: Ledger, name: str) -> Spec:
-    folder = samples_folder(book, book.figure(name).run.samples)
-    if folder is None:
+    run = book.figure(name).run
+    folder = samples_folder(book, run.samples)
+    if folder is None or run.provenance.origin != "measured":
         raise UsageError(f"{name} was not measured here: it has no samples", next="give a measured run, or --spec")
     return read_folder(folder)[0]
 
@@ -144,25 +157,49 @@ def _described(asked: Asked, words: Words) -> Spec:
             "found --replay beside options of a workload, expected one of them",
             next="--first, --thin, --speed, --scale, --spread and --rate-scale change a replay",
         )
+    data = dataset_file(asked.dataset_path)
+    size = len(data.read().rows) if data is not None else None
+    scenario = scenario_of(asked.rules, asked.limits, words.seed or 0, size)
+    _check_whole(asked, scenario is not None)
     return Spec(
-        endpoint=_endpoint(asked),
+        endpoint=endpoint_of(asked),
         replay=asked.replay.settled() if asked.replay is not None else None,
-        workload=None
-        if asked.replay is not None
-        else workload_file(asked.workload_path)
-        if asked.workload_path is not None
-        else workload(words),
+        workload=_workload(asked, words, scenario, data, size),
         stop_after_s=stop_after_s(words),
-        slo=slo(asked.limits),
+        slo=slo(asked.limits) if scenario is None else None,
+        scenario=scenario,
+        dataset=data,
+        decoding=Decoding(exact_length=False) if data is not None else Decoding(),
         warmup=warmup(asked.warm),
         processes=asked.processes or 1,
-        salted=not asked.unsalted,
-        calibrated=not asked.unprobed,
+        salted=not asked.unsalted and data is None,
+        calibrated=not asked.unprobed and data is None,
         known=known(asked.facts),
     )
 
 
-def _endpoint(asked: Asked) -> Endpoint:
+def _check_whole(asked: Asked, in_scenario: bool) -> None:
+    """A scenario or a data set makes the workload; one that was given whole is not changed behind its back."""
+    for option, given in (("--workload", asked.workload_path), ("--replay", asked.replay)):
+        for other, there in (("--scenario", in_scenario), ("--dataset", asked.dataset_path is not None)):
+            if given is not None and there:
+                raise UsageError(f"found {option} beside {other}, expected one of them", next="put both into a --spec")
+
+
+def _workload(
+    asked: Asked, words: Words, scenario: Scenario | None, data: DatasetFile | None, size: int | None
+) -> Workload | None:
+    if asked.replay is not None:
+        return None
+    if asked.workload_path is not None:
+        return workload_file(asked.workload_path)
+    if scenario is not None:
+        return scenario_workload(scenario, words, data)
+    return workload(words) if size is None else workload_of_set(words, size)
+
+
+def endpoint_of(asked: Asked) -> Endpoint:
+    """The endpoint that the options describe; its model may be UNNAMED."""
     if asked.url is None:
         raise UsageError("measure needs an address, --spec or --like", next="caveat measure http://localhost:8000 ...")
     return endpoint(

@@ -23,6 +23,8 @@ from caveat.loadgen import (
     measure_client,
     record,
 )
+from caveat.measure import with_accuracy
+from caveat.workload import Loadgen, Streams, schedule_extent
 
 
 def client_of_today(processes: int, *, again: bool) -> ClientCalibration:
@@ -44,8 +46,11 @@ def carry_out(
     *,
     cool_down_s: float,
     as_json: bool,
+    accuracy_run: str | None = None,
 ) -> tuple[list[Run], bool]:
     """Each spec once, in this order; (the runs that were made, whether somebody interrupted).
+
+    `accuracy_run` names a run of the ledger whose verdict on accuracy each of them carries.
 
     Asked to stop, the run that goes is drained and kept, and no further one begins.
     """
@@ -55,8 +60,16 @@ def carry_out(
         for number, spec in enumerate(specs):
             if number and interrupt.wait(cool_down_s):
                 break
-            runs.append(_one(spec, book, client, rng, interrupt, as_json=as_json))
+            runs.append(_one(spec, book, client, rng, interrupt, as_json=as_json, accuracy_run=accuracy_run))
     return runs, interrupt.requested()
+
+
+def _expected(spec: Spec) -> int | None:
+    """How many requests there will be, where the document says it: a schedule of LoadGen's by its own rule."""
+    arrivals = spec.workload.arrivals if spec.workload is not None else None
+    if isinstance(arrivals, Loadgen):
+        return schedule_extent(arrivals.settings()).count
+    return None if isinstance(arrivals, Streams) else spec.limits().requests
 
 
 def _one(
@@ -67,11 +80,12 @@ def _one(
     interrupt: Interrupt,
     *,
     as_json: bool,
+    accuracy_run: str | None,
 ) -> Run:
     subject = f"measured/{uuid.uuid4().hex}"
     folder = book.path / subject
     limits = spec.limits()
-    expected = None if spec.stop_after_s is not None else limits.requests
+    expected = None if spec.stop_after_s is not None else _expected(spec)
     view = Progress(expected=expected, lasts_s=spec.stop_after_s or limits.duration_s, as_json=as_json)
     try:
         experiment(
@@ -92,5 +106,7 @@ def _one(
     finally:
         view.stop()
     run = record(folder)
+    if accuracy_run is not None:
+        run = with_accuracy(run, book.figure(accuracy_run).run)
     book.add([run])
     return run

@@ -9,6 +9,7 @@ import typer
 
 from caveat.cli.console import JsonOption, LedgerOption, emit, show, show_lines, verb_app
 from caveat.cli.measured_difference import differences_json, measured_differences, print_differences
+from caveat.cli.prediction_check import held_json, print_held
 from caveat.compare import NO_DIFFERENCE, Verdict, exit_code, verdicts, verdicts_json
 from caveat.compare import Difference as Slack
 from caveat.errors import UsageError
@@ -38,7 +39,8 @@ def compare(
 ) -> int:
     """Say whether figures may be compared, with the rules that said so, and the ratio where one may be formed.
 
-    For two runs that were measured here it also says, from their samples and with intervals, whether they differ.
+    For two runs that were measured or simulated here it also says, from their samples and with intervals, whether they
+    differ; for a measured and a simulated one, whether what was measured lies in the model's ranges.
     Exit 0 comparable (also with caveats), 1 not comparable, 3 cannot say; the worst pair decides.
 
     \b
@@ -54,18 +56,22 @@ def compare(
     results = verdicts(found, per_accelerator=per_accelerator)
     apart = [measured_differences(result.left, result.right, book) for result in results]
     if as_json:
-        emit(_with_differences(verdicts_json(results), apart))
+        emit(_with_samples(verdicts_json(results), results, apart))
         return exit_code(results)
     for result, found_apart in zip(results, apart, strict=True):
         print_verdict(result, by_samples=bool(found_apart))
+        print_held(result.left, result.right)
         print_differences(found_apart)
     return exit_code(results)
 
 
-def _with_differences(content: dict[str, Any], apart: Sequence[tuple[Difference, ...]]) -> dict[str, Any]:
-    """Each pair with what its samples say, below the verdict."""
-    for pair, found in zip(content.get("pairs", [content]), apart, strict=True):
+def _with_samples(
+    content: dict[str, Any], results: Sequence[Verdict], apart: Sequence[tuple[Difference, ...]]
+) -> dict[str, Any]:
+    """Each pair with what its samples say, and how a model fared, below the verdict."""
+    for pair, result, found in zip(content.get("pairs", [content]), results, apart, strict=True):
         pair["measured_difference"] = differences_json(found)
+        pair["prediction"] = held_json(result.left, result.right)
     return content
 
 

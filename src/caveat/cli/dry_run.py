@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -10,8 +10,9 @@ import msgspec
 from caveat.cli.console import emit, plural, show_lines
 from caveat.errors import UsageError
 from caveat.loadgen import Spec
+from caveat.measure import Scenario, budget, fewest_to_certify, queries_needed
 from caveat.units import format_number, format_seconds
-from caveat.workload import PlanStatistics, plan_digest
+from caveat.workload import Plan, PlanStatistics, plan_digest, queries_of
 
 FORMAT = "caveat-dry-run/1"
 _MILLION = 1e6
@@ -38,24 +39,47 @@ def prices(per_million_in: float | None, per_million_out: float | None) -> Price
 
 
 def planned(spec: Spec, price: Prices | None) -> dict[str, Any]:
-    """One run before it is made. None is what only the server's speed decides: of a closed loop ended by its clock."""
+    """One run before it is made. None is what only the server decides: how many of a closed loop, how long."""
     plan = spec.plan()
     counted = PlanStatistics(plan)
     tokens = (counted.input_tokens.total(), counted.output_tokens.total())
-    by_clock, closed = spec.stop_after_s is not None, plan.concurrency is not None
+    by_clock, closed = spec.stop_after_s is not None or queries_of(plan) is not None, plan.concurrency is not None
+    known = spec.dataset is None  # nobody has counted the tokens of a data set's prompts, nor how long answers will be
     return {
         "endpoint": spec.endpoint.describe(),
         "plan": plan.describe(),
         "plan_digest": plan_digest(plan),
         "requests": None if by_clock else counted.requests,
+        "scenario": None if spec.scenario is None else _demanded(spec.scenario, plan, counted.requests),
         "duration_s": spec.stop_after_s if closed else counted.last_ns / 1e9,
-        "input_tokens": None if by_clock else tokens[0],
-        "output_tokens": None if by_clock else tokens[1],
-        "mean_input_tokens": tokens[0] / counted.requests,
-        "mean_output_tokens": tokens[1] / counted.requests,
-        "cost": None if price is None or by_clock else price.cost(*tokens),
-        "cost_per_request": None if price is None else price.cost(*tokens) / counted.requests,
+        "input_tokens": tokens[0] if known and not by_clock else None,
+        "output_tokens": tokens[1] if known and not by_clock else None,
+        "mean_input_tokens": tokens[0] / counted.requests if known else None,
+        "mean_output_tokens": tokens[1] / counted.requests if known else None,
+        "cost": price.cost(*tokens) if price and known and not by_clock else None,
+        "cost_per_request": price.cost(*tokens) / counted.requests if price and known else None,
     }
+
+
+def _demanded(scenario: Scenario, plan: Plan, requests: int) -> dict[str, Any]:
+    """What the scenario asks, and how many queries may be above a limit for it to be certified."""
+    queries = None if queries_of(plan) is not None else requests // scenario.samples_per_query
+    return {
+        **scenario.conditions(),
+        **scenario.limits(),
+        "note": scenario.note,
+        "percentile": scenario.percentile,
+        "queries": queries,
+        "fewest_queries": _fewest(scenario),
+        "may_be_above": budget(scenario.percentile, queries) if queries and scenario.limits() else None,
+    }
+
+
+def _fewest(scenario: Scenario) -> int | None:
+    """Fewest queries that early stopping lets pass; offline asks for none."""
+    if scenario.name == "offline":
+        return None
+    return queries_needed(scenario.percentile, 0) if scenario.limits() else fewest_to_certify(scenario.percentile)
 
 
 def show_dry_run(specs: Sequence[Spec], price: Prices | None, *, as_json: bool) -> None:
@@ -65,7 +89,7 @@ def show_dry_run(specs: Sequence[Spec], price: Prices | None, *, as_json: bool) 
         emit({"format": FORMAT, "runs": runs})
         return
     for run in runs:
-        show_lines([_sentence(run)], indent=0)
+        show_lines([_sentence(run), *_rules(run["scenario"])], indent=0)
     costs = [run["cost"] for run in runs]
     if len(runs) > 1 and price is not None and None not in costs:
         show_lines([f"cost of all: {format_number(sum(costs))}"], indent=0)
@@ -76,13 +100,55 @@ def _sentence(run: dict[str, Any]) -> str:
     where = f"{run['plan']['arrivals']} to {run['endpoint']['url']}, plan {run['plan_digest'][:10]}"
     lasting = None if run["duration_s"] is None else format_seconds(run["duration_s"])
     if run["requests"] is None:
-        lengths = f"{format_number(run['mean_input_tokens'])} tokens in, {format_number(run['mean_output_tokens'])} out"
+        until = f"are answered in {lasting}" if lasting else "it takes"
         money = _money(run["cost_per_request"])
-        return f"{where}: as many requests as are answered in {lasting}, each of {lengths} on average{money}"
-    money = _money(run["cost"])
+        return f"{where}: as many requests as {until}, each of {_mean_lengths(run)}{money}"
     how = f"over {lasting}" if lasting else "as fast as they are answered"
-    tokens = f"{run['input_tokens']:,} tokens in, {run['output_tokens']:,} out"
-    return f"{where}: {plural(run['requests'], 'request')} {how}, {tokens}{money}"
+    return f"{where}: {plural(run['requests'], 'request')} {how}, {_all_lengths(run)}{_money(run['cost'])}"
+
+
+def _mean_lengths(run: dict[str, Any]) -> str:
+    if run["mean_input_tokens"] is None:
+        return f"a prompt of {run['plan']['dataset']}"
+    given, answered = format_number(run["mean_input_tokens"]), format_number(run["mean_output_tokens"])
+    return f"{given} tokens in, {answered} out on average"
+
+
+def _all_lengths(run: dict[str, Any]) -> str:
+    if run["input_tokens"] is None:
+        return f"prompts of {run['plan']['dataset']}"
+    return f"{run['input_tokens']:,} tokens in, {run['output_tokens']:,} out"
+
+
+def _rules(asked: dict[str, Any] | None) -> Iterator[str]:
+    """What a scenario demands, a line each."""
+    if asked is None:
+        return
+    percentile = f"p{100 * asked['percentile']:g}"
+    whose = f"profile {asked['profile']}" if "profile" in asked else "limits of your own"
+    least = f"at least {format_seconds(asked['min_duration_s'])} and {plural(asked['min_queries'], 'query', 'queries')}"
+    yield f"scenario {asked['scenario']}, {whose}: {least}"
+    if "profile_changes" in asked:
+        yield f"not as the profile asks: {asked['profile_changes']}"
+    for field, words in (("ttft_s", "TTFT"), ("tpot_s", "TPOT"), ("latency_s", "latency")):
+        if field in asked:
+            yield f"{percentile} {words} within {format_seconds(asked[field])}"
+    if asked["note"]:
+        yield asked["note"]
+    yield from _certainty(asked, percentile)
+
+
+def _certainty(asked: dict[str, Any], percentile: str) -> Iterator[str]:
+    fewest, queries, above = asked["fewest_queries"], asked["queries"], asked["may_be_above"]
+    if fewest is None:
+        return
+    needs = f"early stopping needs {fewest:,} queries to certify {percentile}"
+    if queries is None:
+        yield needs
+    elif above is None:
+        yield f"{needs}; these are {queries:,}: too few, the run cannot be valid"
+    else:
+        yield f"{needs}; of these {queries:,} at most {above:,} may lie above a limit ({above / queries:.2%})"
 
 
 def _money(cost: float | None) -> str:

@@ -94,7 +94,7 @@ def progress_line(view: LiveView, now_s: float, *, expected: int | None, lasts_s
     left = "" if lasts_s is None else f"  {format_seconds(max(0.0, lasts_s - now_s))} left"
     flying = "" if view.in_flight is None else f"  {view.in_flight:,} in flight"
     return (
-        f"{format_seconds(now_s)}{left}  {view.ended:,}{of} done{flying}  {view.failed:,} failed  "
+        f"{format_seconds(now_s)}{left}  {view.ended:,}{of} done{flying}  {view.failed:,} failed{_certain(view)}  "
         f"{view.rate_per_s:.3g}/s  TTFT {_times(view.ttft_s)}  TPOT {_times(view.tpot_s)}"
     )[:WIDTH]
 
@@ -109,12 +109,20 @@ def progress_json(view: LiveView, now_s: float, *, expected: int | None, lasts_s
         "ended": view.ended,
         "in_flight": view.in_flight,
         "failed": view.failed,
+        "more_queries": view.more_queries,
         "errors": view.errors,
         "rate_per_s": view.rate_per_s,
         "output_tokens": view.output_tokens,
         "ttft_s": [None if math.isnan(time_s) else time_s for time_s in view.ttft_s],
         "tpot_s": [None if math.isnan(time_s) else time_s for time_s in view.tpot_s],
     }
+
+
+def _certain(view: LiveView) -> str:
+    """How far a scenario is from being certified."""
+    if view.more_queries is None:
+        return ""
+    return f"  {view.more_queries:,} more to certify" if view.more_queries else "  certified so far"
 
 
 def _times(values: tuple[float, ...]) -> str:

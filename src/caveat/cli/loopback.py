@@ -1,4 +1,4 @@
-"""caveat loopback: an endpoint of our own, for calibration, demos and tests."""
+"""caveat loopback: an endpoint of our own, for calibration, demos and tests; driven by fixed delays or a model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from caveat.cli.console import JsonOption, emit, verb_app
-from caveat.errors import EXIT_YES
-from caveat.loopback import Behaviour, behaviour_of, read_behaviour, run
+from caveat.cli.simulate_settings import settings_of
+from caveat.errors import EXIT_YES, UsageError
+from caveat.loopback import Behaviour, FixedEngine, MakeEngine, behaviour_of, modelled, read_behaviour, run
 
 app = verb_app()
 
@@ -28,19 +29,31 @@ def loopback(
     itl: Annotated[str, typer.Option("--itl", help="Seconds between tokens, or a law.")] = "0",
     slots: Annotated[int, typer.Option("--slots", help="Requests served at once; 0 is no limit.", min=0)] = 0,
     file: Annotated[Path | None, typer.Option("--behaviour", help="TOML file with all of it, faults included.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Model file, or the name of a shipped model, in place of delays.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the model: fleet.replicas=2; several may be given.")
+    ] = None,
+    draw: Annotated[
+        int | None, typer.Option("--draw", help="Which draw of the model's step times; default: its best guess.", min=0)
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Serve an OpenAI-compatible endpoint that answers in known times and logs the truth about every request.
 
-    It ends with Ctrl-C or SIGTERM. What it did: GET /loopback/log.
+    With a model it answers when a simulation of the model would, in real time. It ends with Ctrl-C or SIGTERM. What it
+    did, and how late it was: GET /loopback/log.
 
     \b
     Examples:
       caveat loopback --port 8000 --ttft 0.1 --itl 0.02
       caveat loopback --ttft 'lognormal(0.2, 0.6)' --slots 8
       caveat loopback --behaviour faulty.toml --port 0 --json
+      caveat loopback --model h100-llama3.1-8b --port 8000
     """
     behaviour = read_behaviour(file) if file is not None else _behaviour(ttft, itl, slots)
+    engine = _engine(model, settings_of(settings), draw)
 
     def ready(url: str, stop: Callable[[], None]) -> None:
         signal.signal(signal.SIGTERM, lambda *_: stop())
@@ -50,12 +63,23 @@ def loopback(
             print(f"serving {url}, Ctrl-C ends it")
         sys.stdout.flush()
 
-    run(behaviour, host, port, exposed=exposed, ready=ready)
+    run(behaviour, host, port, exposed=exposed, engine=engine, ready=ready)
     return EXIT_YES
 
 
 def _behaviour(ttft: str, itl: str, slots: int) -> Behaviour:
     return behaviour_of({"ttft_s": _law(ttft), "itl_s": _law(itl), "slots": slots})
+
+
+def _engine(name: str | None, settings: dict[str, str], draw: int | None) -> MakeEngine:
+    """Fixed delays, or the model that was named."""
+    if name is not None:
+        from caveat.simulator import changed, model_named
+
+        return modelled(changed(model_named(name), settings), draw=draw)
+    if settings or draw is not None:
+        raise UsageError("found --set or --draw without --model, expected a model that they are of")
+    return FixedEngine
 
 
 def _law(text: str) -> float | str:

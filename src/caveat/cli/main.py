@@ -41,6 +41,8 @@ COMMANDS: tuple[Verb, ...] = (
     Verb("export", "figures as JSON, CSV, Parquet or Markdown, conditions included", "caveat.cli.export"),
     Verb("measure", "a workload against a real endpoint, open loop", "caveat.cli.measure"),
     Verb("record", "figures from the samples of an experiment", "caveat.cli.record"),
+    Verb("simulate", "the same workload against a modelled server, in virtual time", "caveat.cli.simulate"),
+    Verb("calibrate", "a model of a server, from samples, published figures or data sheets", "caveat.cli.calibrate"),
     Verb("trace", "recorded traffic: describe, fit, profile, synthesize", "caveat.cli.trace"),
     Verb("loopback", "an endpoint of our own, for calibration and tests", "caveat.cli.loopback"),
     Verb("verify", "recompute arrival schedules from their seeds", "caveat.cli.verify"),

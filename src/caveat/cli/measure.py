@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import random
-from pathlib import Path
-from typing import Annotated
 
 import msgspec
-import typer
 
-from caveat.cli.asked import UNNAMED, Asked, specs
+from caveat.cli import measure_options as options
+from caveat.cli.accuracy_run import AccuracyWords, accuracy
+from caveat.cli.asked import UNNAMED, Asked, endpoint_of, specs
+from caveat.cli.baseline import baseline as measure_baseline
 from caveat.cli.carry_out import carry_out, client_of_today
 from caveat.cli.console import JsonOption, LedgerOption, emit, verb_app
 from caveat.cli.dry_run import prices, show_dry_run
+from caveat.cli.find_peak import peak_from
 from caveat.cli.measured import is_valid, measured_json, print_measured, print_sweep
-from caveat.cli.spec_options import Words, replayed, seconds
-from caveat.errors import EXIT_NO, EXIT_YES
+from caveat.cli.official_run import run_official
+from caveat.cli.scenario_options import ScenarioWords
+from caveat.cli.spec_options import Words, known, replayed, seconds
+from caveat.errors import EXIT_NO, EXIT_YES, UsageError
 from caveat.ledger import Ledger
 from caveat.loadgen import Spec, served_model, until_answering
 
@@ -25,57 +28,63 @@ app = verb_app()
 
 @app.command()
 def measure(
-    url: Annotated[str | None, typer.Argument(help="Base address: http://localhost:8000.")] = None,
-    spec_file: Annotated[Path | None, typer.Option("--spec", help="Whole experiment in a TOML or JSON file.")] = None,
-    like: Annotated[str | None, typer.Option("--like", help="Repeat an earlier run of this ledger exactly.")] = None,
-    workload_path: Annotated[Path | None, typer.Option("--workload", help="Workload document (TOML or JSON).")] = None,
-    replay: Annotated[Path | None, typer.Option("--replay", help="Trace or traffic profile to replay.")] = None,
-    first: Annotated[float | None, typer.Option("--first", help="Of a replay: only the first so many seconds.")] = None,
-    thin: Annotated[int, typer.Option("--thin", help="Of a trace: every k-th request.", min=1)] = 1,
-    speed: Annotated[float, typer.Option("--speed", help="Of a replay: times divided by this.")] = 1.0,
-    scale: Annotated[str | None, typer.Option("--scale", help="Of a trace: lengths times INPUT,OUTPUT.")] = None,
-    spread: Annotated[bool, typer.Option("--spread", help="Of a replay: spread a clock's coarse steps.")] = False,
-    rate_scale: Annotated[float, typer.Option("--rate-scale", help="Of a profile: times the requests.")] = 1.0,
-    model: Annotated[str | None, typer.Option("--model", help="Model; default the only one served.")] = None,
-    rate: Annotated[float | None, typer.Option("--rate", help="Requests per second, open loop.")] = None,
-    cv: Annotated[float | None, typer.Option("--cv", help="Variation of the gaps: 1 Poisson, 0 constant.")] = None,
-    concurrency: Annotated[int | None, typer.Option("--concurrency", help="Requests in flight, closed loop.")] = None,
-    input_length: Annotated[
-        str | None, typer.Option("--input", help="Prompt tokens: 512 (default), 100-900, lognormal:500:1.2.")
-    ] = None,
-    output_length: Annotated[
-        str | None, typer.Option("--output", help="Answer tokens, in the same words; default 128.")
-    ] = None,
-    duration: Annotated[
-        str | None, typer.Option("--duration", help="How long requests are sent: 60s, 5min; default 60s at a rate.")
-    ] = None,
-    requests: Annotated[int | None, typer.Option("--requests", help="How many requests at most.", min=1)] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the plan; default 0.")] = None,
-    limits: Annotated[str | None, typer.Option("--slo", help="ttft=2s,tpot=200ms,e2e=20s,p95.")] = None,
-    warm: Annotated[
-        str | None, typer.Option("--warmup", help="Left out at the start: 10s, 100 (requests), steady.")
-    ] = None,
-    points: Annotated[str | None, typer.Option("--sweep", help="rate=1,2,4 or concurrency=1,8,64; a run each.")] = None,
-    repeats: Annotated[int, typer.Option("--repeats", help="Runs of each point.", min=1, max=100)] = 1,
-    cool_down: Annotated[str, typer.Option("--cool-down", help="Pause between runs.")] = "2s",
-    processes: Annotated[int | None, typer.Option("--processes", help="Generator processes; default 1.", min=1)] = None,
-    key_env: Annotated[str | None, typer.Option("--key-env", help="Environment variable with the API key.")] = None,
-    header: Annotated[list[str] | None, typer.Option("--header", help="Further header, 'NAME: VALUE'.")] = None,
-    completions: Annotated[bool, typer.Option("--completions", help="Text completions instead of chat.")] = False,
-    whole: Annotated[bool, typer.Option("--no-stream", help="Whole answers: no token times.")] = False,
-    facts: Annotated[list[str] | None, typer.Option("--known", help="A condition you know: accelerator=H100.")] = None,
-    unsalted: Annotated[bool, typer.Option("--no-salt", help="Same prompts in every run (warms caches).")] = False,
-    unprobed: Annotated[bool, typer.Option("--no-probe", help="Send no probes: a word is taken for a token.")] = False,
-    wait: Annotated[str, typer.Option("--wait", help="How long to wait for a server that starts or loads.")] = "0s",
-    again: Annotated[bool, typer.Option("--recalibrate", help="Measure this client anew.")] = False,
-    uncalibrated: Annotated[bool, typer.Option("--no-calibrate", help="Do not measure this client first.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be sent, send nothing.")] = False,
-    price_in: Annotated[
-        float | None, typer.Option("--price-in", help="For --dry-run: price of a million input tokens.", min=0)
-    ] = None,
-    price_out: Annotated[
-        float | None, typer.Option("--price-out", help="For --dry-run: price of a million output tokens.", min=0)
-    ] = None,
+    url: options.Url = None,
+    spec_file: options.SpecFile = None,
+    like: options.Like = None,
+    model: options.Model = None,
+    rate: options.Rate = None,
+    cv: options.Cv = None,
+    concurrency: options.ConcurrencyOption = None,
+    input_length: options.InputLength = None,
+    output_length: options.OutputLength = None,
+    duration: options.Duration = None,
+    requests: options.Requests = None,
+    seed: options.Seed = None,
+    dataset_path: options.DatasetPath = None,
+    workload_path: options.WorkloadPath = None,
+    replay: options.ReplayPath = None,
+    first: options.First = None,
+    thin: options.Thin = 1,
+    speed: options.Speed = 1.0,
+    scale: options.Scale = None,
+    spread: options.Spread = False,
+    rate_scale: options.RateScale = 1.0,
+    limits: options.SloOption = None,
+    warm: options.WarmupOption = None,
+    scenario: options.ScenarioOption = None,
+    profile: options.ProfileOption = None,
+    min_duration: options.MinDuration = None,
+    min_queries: options.MinQueries = None,
+    set_size: options.SetSize = None,
+    short: options.Short = False,
+    points: options.Sweep = None,
+    repeats: options.Repeats = 1,
+    cool_down: options.CoolDown = "2s",
+    find_peak: options.FindPeak = False,
+    peak_width: options.PeakWidth = 0.06,
+    peak_within: options.PeakWithin = None,
+    no_confirm: options.NoConfirm = False,
+    baseline: options.Baseline = False,
+    by_loadgen: options.ByLoadgen = False,
+    deadline: options.Deadline = None,
+    accuracy_data: options.AccuracyData = None,
+    require: options.Require = None,
+    accuracy_like: options.AccuracyLike = None,
+    accuracy_run: options.AccuracyRun = None,
+    processes: options.Processes = None,
+    key_env: options.KeyEnv = None,
+    header: options.HeaderOption = None,
+    completions: options.Completions = False,
+    whole: options.NoStream = False,
+    facts: options.Known = None,
+    unsalted: options.NoSalt = False,
+    unprobed: options.NoProbe = False,
+    wait: options.Wait = "0s",
+    again: options.Recalibrate = False,
+    uncalibrated: options.NoCalibrate = False,
+    dry_run: options.DryRun = False,
+    price_in: options.PriceIn = None,
+    price_out: options.PriceOut = None,
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
@@ -83,7 +92,8 @@ def measure(
 
     Send times are planned before and never wait for answers (open loop); latency counts from the planned time.
     The client measures itself, and a run in which it was the limit is not valid. Ctrl-C drains and keeps what was
-    measured, a second one leaves. Exit 1 where a run is not valid, misses its limits or was interrupted.
+    measured, a second one leaves. Exit 1 where a run is not valid, misses its limits or was interrupted. A scenario
+    is measured by MLPerf's rules as caveat reads them; what it gives is unverified and no MLPerf result.
 
     \b
     Examples:
@@ -91,6 +101,10 @@ def measure(
       caveat measure http://localhost:8000 --sweep concurrency=1,8,64 --known accelerator=H100 --known accelerators=1
       caveat measure --spec run.toml --dry-run --price-in 0.5 --price-out 1.5
       caveat measure http://localhost:8000 --replay trace.jsonl --first 600 --thin 10 --scale 0.1,0.1
+      caveat measure http://localhost:8000 --scenario server --profile llama2-70b-99.9@v6.1 --rate 4 --dry-run
+      caveat measure http://localhost:8000 --rate 4 --slo ttft=2s,tpot=100ms,p99 --find-peak --peak-within 2h
+      caveat measure http://localhost:8000 --baseline --profile llama3.1-8b@v6.1 --short
+      caveat measure http://localhost:8000 --accuracy data.jsonl --require 'rouge1>=38.4'
       caveat measure --like 3f2a90c1
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own pool keeps what it once had: 40 MB a run
@@ -119,21 +133,49 @@ def measure(
         header=header or (),
         completions=completions,
         whole=whole,
+        rules=ScenarioWords(
+            name=scenario,
+            profile=profile,
+            min_duration=min_duration,
+            min_queries=min_queries,
+            samples=set_size,
+            short=short,
+        ),
+        dataset_path=dataset_path,
         facts=facts or (),
         unsalted=unsalted,
         unprobed=unprobed,
     )
     book = Ledger(ledger)
     pause_s, wait_s, price = seconds(cool_down), seconds(wait), prices(price_in, price_out)
+    kind = _kind(find_peak=find_peak, baseline=baseline, loadgen=by_loadgen, accuracy=accuracy_data is not None)
+    if accuracy_data is not None:
+        words = AccuracyWords(data=accuracy_data, require=require or (), like=accuracy_like)
+        return accuracy(words, endpoint_of(asked), book, known=known(asked.facts), wait_s=wait_s, as_json=as_json)
+    rng = random.SystemRandom()
+    if baseline:
+        until_answering(endpoint_of(asked), wait_s=wait_s)
+        client = None if uncalibrated else client_of_today(processes or 1, again=again)
+        return measure_baseline(asked, book, client, rng, as_json=as_json)
     order = [spec for spec in specs(asked, book) for _ in range(repeats)]
     if dry_run:
         show_dry_run(order, price, as_json=as_json)
         return EXIT_YES
+    if kind and len(order) != 1:
+        raise UsageError(f"found {len(order)} runs beside {kind}, expected one", next="leave out --sweep and --repeats")
     order = _ready(order, wait_s)
+    if by_loadgen:
+        limit_s = seconds(deadline) if deadline is not None else None
+        return run_official(order[0], book, rng, deadline_s=limit_s, as_json=as_json)
     client = None if uncalibrated else client_of_today(order[0].processes, again=again)
-    rng = random.SystemRandom()
+    if find_peak:
+        most_s = seconds(peak_within) if peak_within is not None else None
+        confirm = not no_confirm
+        return peak_from(order[0], book, client, rng, width=peak_width, most_s=most_s, confirm=confirm, as_json=as_json)
     rng.shuffle(order)  # drift of the machine must not look like an effect of the rate
-    runs, interrupted = carry_out(order, book, client, rng, cool_down_s=pause_s, as_json=as_json)
+    runs, interrupted = carry_out(
+        order, book, client, rng, cool_down_s=pause_s, as_json=as_json, accuracy_run=accuracy_run
+    )
     if as_json:
         emit(measured_json(runs))
     elif len(runs) == 1:
@@ -141,6 +183,14 @@ def measure(
     else:
         print_sweep(runs)
     return EXIT_YES if all(map(is_valid, runs)) and not interrupted else EXIT_NO
+
+
+def _kind(**chosen: bool) -> str:
+    """The one kind of measurement that is not the usual; empty for the usual."""
+    names = [f"--{name.replace('_', '-')}" for name, yes in chosen.items() if yes]
+    if len(names) > 1:
+        raise UsageError(f"found {', '.join(names)}, expected one of them", next="measure one thing at a time")
+    return "".join(names)
 
 
 def _ready(order: list[Spec], wait_s: float) -> list[Spec]:

@@ -9,6 +9,7 @@ from caveat.cli.console import heading, show, show_lines
 from caveat.cli.drawn import print_chart
 from caveat.errors import CaveatError
 from caveat.figures import SHOWN, Figure, Row, Run, figures_of
+from caveat.measure import DECIDING, verdict
 from caveat.publish import cell, figure_json, plain_table, plot_sweep
 from caveat.units import format_quantity
 
@@ -31,13 +32,52 @@ FIRST = (
     "caveat-latency.p99",
     "caveat-send-lateness.p99",
 )
+# And before them, of a run in a scenario: LoadGen's own definitions, and what early stopping certifies.
+IN_SCENARIO = (
+    "loadgen-completed-tokens-rate",
+    "loadgen-offline-tokens-rate",
+    "loadgen-stream-tokens-rate",
+    "loadgen-single-stream-latency.p90",
+    "loadgen-multi-stream-latency.p99",
+    "loadgen-ttft.p99",
+    "loadgen-tpot.p99",
+    "caveat-certified-ttft.p99",
+    "caveat-certified-tpot-usage.p99",
+    "caveat-certified-latency.p99",
+)
 FORMAT = "caveat-measured/1"
-_MARKS = {"pass": "ok", "fail": "NO", "unknown": "?", "not applicable": "-"}
+MARKS = {"pass": "ok", "fail": "NO", "unknown": "?", "not applicable": "-"}
 
 
 def is_valid(run: Run) -> bool:
-    """Whether nothing speaks against any figure of the run: not the client, the arrivals, the limits or the sums."""
-    return all(check.outcome != "fail" for check in run.validity)
+    """Whether nothing speaks against any figure of the run: not the client, the arrivals, the limits or the sums.
+
+    In a scenario nothing may be undecided either.
+    """
+    judged = verdict(run.validity)
+    return judged == "VALID" if judged else all(check.outcome != "fail" for check in run.validity)
+
+
+def headline(run: Run) -> str | None:
+    """What a run in a scenario came to, and what that is not; None for any other run.
+
+    Never the word VALID alone: nobody but MLCommons makes a result of theirs of it.
+    """
+    judged = verdict(run.validity)
+    if judged is None:
+        return None
+    profile, changes = (run.conditions.words(key) for key in ("profile", "profile_changes"))
+    eased = f", changed ({changes})" if changes else ""
+    rules = f"of {profile}{eased}" if profile else "with limits of your own"
+    scenario = run.conditions.text("scenario")
+    backing = "simulated" if run.provenance.origin == "simulated" else "unverified"
+    return f"{judged} under caveat's reading of the rules ({scenario}, {rules}); {backing}, not an MLPerf result"
+
+
+def why_not(run: Run) -> tuple[str, ...]:
+    """What keeps a run in a scenario from being valid, the first thing that one asks for: how many more queries."""
+    decided = [c for c in run.validity if c.outcome == "fail" or (c.outcome == "unknown" and c.aspect in DECIDING)]
+    return tuple(f"{check.aspect}: {check.sentence}" for check in decided)
 
 
 def measured_json(runs: Sequence[Run], **more: object) -> dict[str, object]:
@@ -50,6 +90,7 @@ def _run_json(run: Run) -> dict[str, object]:
         "id": run.id,
         "subject": run.subject,
         "valid": is_valid(run),
+        "headline": headline(run),
         "figures": [figure_json(figure) for figure in figures_of(run)],
         "notes": run.notes,
     }
@@ -61,8 +102,12 @@ def print_measured(run: Run) -> None:
     show(
         cell(f"{run.id[:SHOWN]}  {c.text('model')}, {c.text('scenario')}, {c.text('arrivals')} ({c.text('loop')} loop)")
     )
+    said = headline(run)
+    if said is not None:
+        show(cell(""), cell(said))
+        show_lines(why_not(run))
     table = plain_table(["metric", "value", "interval", "n"], right=["value", "n"])
-    for key in FIRST:
+    for key in (*(IN_SCENARIO if said else ()), *FIRST):
         row = run.row(key)
         if row is not None:
             table.add_row(key, cell(Figure(run, key).text), cell(_interval(row)), f"{row.n:,}" if row.n else "")
@@ -70,7 +115,7 @@ def print_measured(run: Run) -> None:
     heading("validity")
     validity = plain_table(["", "aspect", "what was found"])
     for entry in run.validity:
-        validity.add_row(_MARKS[entry.outcome], cell(entry.aspect), cell(entry.sentence))
+        validity.add_row(MARKS[entry.outcome], cell(entry.aspect), cell(entry.sentence))
     show(validity)
     heading("notes")
     show_lines(run.notes)

@@ -1,4 +1,4 @@
-"""Whether two measured runs differ, by their samples. Apart from the question whether they may be compared."""
+"""Whether two runs that were made here differ, by their samples. Apart from whether they may be compared."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import Any
 
 from caveat.cli.asked import samples_folder
 from caveat.cli.console import heading, show, show_lines
+from caveat.cli.simulation import read_simulation
 from caveat.errors import CaveatError
 from caveat.figures import Figure, Run
 from caveat.ledger import Ledger
 from caveat.loadgen import SAMPLES, read_folder
 from caveat.measure import Difference, SampleColumns, WarmUp, columns_of, difference
 from caveat.publish import cell, plain_table
+from caveat.simulator import PREDICTABLE_TO
 
 CONFIDENCE = 0.95
 ASKED = (
@@ -21,6 +23,8 @@ ASKED = (
     "caveat-request-rate-steady",
     "caveat-output-tokens-rate-steady-usage",
 )
+_WITH_SAMPLES = ("measured", "simulated")
+_UNTOLD = "the model cannot tell it at this load"
 _ANSWERS = {True: "yes", False: "none found", None: "cannot say"}
 
 
@@ -33,7 +37,11 @@ def measured_differences(left: Figure, right: Figure, book: Ledger) -> tuple[Dif
     if my_warmup != their_warmup:
         reason = "the runs leave out their beginnings by different rules"
         return tuple(Difference(metric=metric, reason=reason) for metric in ASKED)
-    return tuple(_asked(theirs, mine, metric, my_warmup) for metric in ASKED)
+    untold = {metric for side in (left, right) for metric in ASKED if not _tells(side.run, metric)}
+    return tuple(
+        Difference(metric=metric, reason=_UNTOLD) if metric in untold else _asked(theirs, mine, metric, my_warmup)
+        for metric in ASKED
+    )
 
 
 def differences_json(found: tuple[Difference, ...]) -> list[dict[str, Any]]:
@@ -80,12 +88,22 @@ def print_differences(found: tuple[Difference, ...]) -> None:
 def _samples(run: Run, book: Ledger) -> tuple[SampleColumns, WarmUp | None] | None:
     """The samples of a run of this ledger and its warm-up rule; None where they are not here."""
     folder = samples_folder(book, run.samples)
-    if run.provenance.origin != "measured" or folder is None:
+    if run.provenance.origin not in _WITH_SAMPLES or folder is None:
         return None
     try:
-        return columns_of(folder / SAMPLES), read_folder(folder)[0].warmup
+        document = read_simulation(folder) if run.provenance.origin == "simulated" else read_folder(folder)[0]
+        return columns_of(folder / SAMPLES), document.warmup
     except CaveatError:
         return None
+
+
+def _tells(run: Run, metric: str) -> bool:
+    """Whether a model stands behind this metric of its run; its samples hold values that it does not answer for."""
+    return run.provenance.origin != "simulated" or run.row(metric) is not None or not _near_saturation(run)
+
+
+def _near_saturation(run: Run) -> bool:
+    return run.conditions.numbers("load_fraction").get("high", 0.0) > PREDICTABLE_TO
 
 
 def _asked(before: SampleColumns, after: SampleColumns, metric: str, warmup: WarmUp | None) -> Difference:

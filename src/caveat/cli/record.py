@@ -14,7 +14,7 @@ from caveat.cli.measured import is_valid, measured_json, print_measured
 from caveat.errors import EXIT_NO, EXIT_YES, InputError
 from caveat.figures import Run
 from caveat.ledger import Ledger
-from caveat.loadgen import NOTES, SAMPLES, SPEC, is_going, read_folder
+from caveat.loadgen import NOTES, ORDER, SAMPLES, SPEC, accuracy_run, is_going, read_folder
 from caveat.loadgen import record as recorded
 
 app = verb_app()
@@ -42,7 +42,9 @@ def record(
       caveat record ./vendor-run --json
     """
     book = Ledger(ledger)
-    if is_going(folder):
+    if (folder / ORDER).is_file():
+        run, what = _kept(accuracy_run(folder), book)
+    elif is_going(folder):
         run, what = recorded(folder, subject=_subject(folder)), _GOING
     else:
         run = recorded(_inside(folder, book), subject=_subject(folder))

@@ -7,14 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from caveat.errors import UsageError
 from caveat.figures import TABLE, Value
 from caveat.loadgen import Endpoint, Replay, Spec
-from caveat.measure import Slo, WarmUp
+from caveat.measure import SHARES, Slo, WarmUp
 from caveat.workload import (
     Arrivals,
     Concurrency,
@@ -22,8 +21,10 @@ from caveat.workload import (
     Fixed,
     Gamma,
     Limits,
+    Loadgen,
     Lognormal,
     Poisson,
+    SampleSet,
     Separate,
     Uniform,
     Weibull,
@@ -69,16 +70,33 @@ def slo(text: str | None) -> Slo | None:
     """`ttft=2s,tpot=200ms,e2e=20s,p95`."""
     if text is None:
         return None
-    values: dict[str, Any] = {}
+    limits, percentile = _limits(text)
+    return Slo(**limits, percentile=percentile or "p99")
+
+
+def limit_values(text: str | None) -> dict[str, float]:
+    """The same as fields of a scenario, the percentile as a share; empty for nothing."""
+    limits, percentile = _limits(text or "")
+    if percentile is None:
+        return limits
+    if percentile not in SHARES:
+        raise UsageError(f"--slo: found the percentile {percentile!r}, expected one of {', '.join(SHARES)}")
+    return {**limits, "percentile": SHARES[percentile]}
+
+
+def _limits(text: str) -> tuple[dict[str, float], str | None]:
+    """Limits by field, and the percentile where one was named."""
+    limits: dict[str, float] = {}
+    percentile = None
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = part.partition("=")
         if value and name in ("ttft", "tpot", "e2e", "latency"):
-            values["latency_s" if name in ("e2e", "latency") else f"{name}_s"] = seconds(value)
+            limits["latency_s" if name in ("e2e", "latency") else f"{name}_s"] = seconds(value)
         elif re.fullmatch(r"p[\d.]+", part):
-            values["percentile"] = part
+            percentile = part
         else:
             raise UsageError(f"--slo: found {part!r}, expected ttft=, tpot=, e2e= or a percentile like p95")
-    return Slo(**values)
+    return limits, percentile
 
 
 def warmup(text: str | None) -> WarmUp | None:
@@ -163,6 +181,14 @@ def workload(words: Words) -> Workload:
     return Workload(arrivals=arrivals, lengths=lengths, seed=words.seed or 0, limits=limits)
 
 
+def workload_of_set(words: Words, size: int) -> Workload:
+    """The same over the samples of a data set, whose prompts have the lengths that they have."""
+    if words.input is not None:
+        raise UsageError("found --input beside --dataset, whose prompts are as long as they are", next="leave it out")
+    usual = workload(replace(words, input="1", output=words.output or "1024"))
+    return msgspec.structs.replace(usual, samples=SampleSet(size=size, seed=words.seed or 0))
+
+
 def stop_after_s(words: Words) -> float | None:
     """When the clock ends a closed loop; open arrivals end by their plan."""
     closed = words.concurrency is not None and words.duration is not None
@@ -244,16 +270,23 @@ def factors(text: str) -> tuple[float, float]:
 
 
 def at_point(spec: Spec, what: str, value: float) -> Spec:
-    """The spec of a file or an earlier run at one point of a sweep, with arrivals of the kind that it has.
+    """The spec of a file or an earlier run at one point of a sweep. UsageError as in `workload_at`."""
+    if spec.workload is None:
+        raise UsageError("--sweep: found a replay, expected a workload", next="replay it at several --speed by hand")
+    return msgspec.structs.replace(spec, workload=workload_at(spec.workload, what, value))
+
+
+def workload_at(workload: Workload, what: str, value: float) -> Workload:
+    """A whole workload at one point of a sweep, with arrivals of the kind that it has.
 
     A closed loop of another width makes as many requests a place as before. UsageError for another kind of arrivals.
     """
-    if spec.workload is None:
-        raise UsageError("--sweep: found a replay, expected a workload", next="replay it at several --speed by hand")
-    arrivals, limits = spec.workload.arrivals, spec.workload.limits
+    arrivals, limits = workload.arrivals, workload.limits
     new: Arrivals
     if what == "rate" and isinstance(arrivals, Poisson | Constant | Gamma | Weibull):
         new = msgspec.structs.replace(arrivals, rate_qps=value)
+    elif what == "rate" and isinstance(arrivals, Loadgen):
+        new = msgspec.structs.replace(arrivals, target_qps=value)
     elif what == "concurrency" and isinstance(arrivals, Concurrency):
         new = Concurrency(requests=int(value))
         limits = Limits(requests=math.ceil((limits.requests or 1) * value / arrivals.requests))
@@ -262,7 +295,7 @@ def at_point(spec: Spec, what: str, value: float) -> Spec:
             f"--sweep {what}: the workload's arrivals are {arrivals.words()}",
             next="sweep rate where a rate is given, and concurrency where a number in flight is",
         )
-    return msgspec.structs.replace(spec, workload=msgspec.structs.replace(spec.workload, arrivals=new, limits=limits))
+    return msgspec.structs.replace(workload, arrivals=new, limits=limits)
 
 
 def sweep(text: str) -> tuple[str, tuple[float, ...]]:

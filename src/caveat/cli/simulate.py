@@ -1,0 +1,201 @@
+"""caveat simulate: the same workload, the same figures, from a modelled server in virtual time."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from caveat.cli.console import JsonOption, LedgerOption, emit, progress, steps
+from caveat.cli.measure_options import (
+    ConcurrencyOption,
+    Cv,
+    Duration,
+    First,
+    InputLength,
+    Known,
+    MinDuration,
+    MinQueries,
+    OutputLength,
+    ProfileOption,
+    Rate,
+    RateScale,
+    ReplayPath,
+    Requests,
+    Scale,
+    ScenarioOption,
+    Seed,
+    SetSize,
+    Short,
+    SloOption,
+    Speed,
+    Spread,
+    Sweep,
+    Thin,
+    WarmupOption,
+    WorkloadPath,
+)
+from caveat.cli.measured import is_valid
+from caveat.cli.scenario_options import ScenarioWords
+from caveat.cli.simulate_asked import AskedOfModel, simulations
+from caveat.cli.simulate_options import Draws, Extrapolate, ModelName, Set, Stepping
+from caveat.cli.simulate_run import one
+from caveat.cli.simulate_settings import settings_of
+from caveat.cli.simulated import print_models, print_simulated, print_simulated_sweep, simulated_json
+from caveat.cli.simulation import Simulation
+from caveat.cli.spec_options import Words, replayed
+from caveat.errors import EXIT_NO, EXIT_YES
+from caveat.figures import Run
+from caveat.ledger import Ledger
+from caveat.simulator import DRAWS, changed, model_named
+
+
+class RunUnlessNamed(TyperGroup):
+    """`caveat simulate MODEL ...` is `caveat simulate run MODEL ...`: a first word that is no action begins a run."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments with the action in front."""
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=RunUnlessNamed,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""Offer a workload to a modelled server, in virtual time.
+
+    `caveat simulate MODEL` takes the words of `caveat measure` and gives the same samples, figures and validity, marked
+    simulated; `caveat simulate run --help` shows all options. MODEL is a model file (caveat calibrate makes them) or
+    the name of one that ships with the package. Every action takes --json.
+
+    \b
+    Examples:
+      caveat simulate models
+      caveat simulate engine.toml --rate 4 --duration 10min --input 512 --output 128 --slo ttft=2s,tpot=100ms
+      caveat simulate engine.toml --replay trace.jsonl --set fleet.replicas=4
+      caveat simulate h100-llama3.1-8b --sweep rate=2,8,32 --requests 500 --extrapolate
+    """,
+)
+
+
+@app.command()
+def run(
+    name: ModelName,
+    workload_path: WorkloadPath = None,
+    replay: ReplayPath = None,
+    rate: Rate = None,
+    cv: Cv = None,
+    concurrency: ConcurrencyOption = None,
+    input_length: InputLength = None,
+    output_length: OutputLength = None,
+    duration: Duration = None,
+    requests: Requests = None,
+    seed: Seed = None,
+    first: First = None,
+    thin: Thin = 1,
+    speed: Speed = 1.0,
+    scale: Scale = None,
+    spread: Spread = False,
+    rate_scale: RateScale = 1.0,
+    limits: SloOption = None,
+    warm: WarmupOption = None,
+    scenario: ScenarioOption = None,
+    profile: ProfileOption = None,
+    min_duration: MinDuration = None,
+    min_queries: MinQueries = None,
+    set_size: SetSize = None,
+    short: Short = False,
+    points: Sweep = None,
+    settings: Set = None,
+    extrapolate: Extrapolate = False,
+    draws: Draws = DRAWS,
+    stepping: Stepping = False,
+    facts: Known = None,
+    as_json: JsonOption = False,
+    ledger: LedgerOption = None,
+) -> int:
+    """Offer a workload to a modelled server and keep the figures, marked simulated.
+
+    The load fraction comes first: where its upper end passes 0.9, figures that hold waiting are not told. A value is
+    the median and its interval 80 % of the draws of the model, each a simulation. Outside the range in which the model
+    was validated nothing is answered (exit 3) unless --extrapolate is given, which is marked. Exit 1 where a limit is
+    missed.
+
+    \b
+    Examples:
+      caveat simulate engine.toml --rate 4 --duration 10min --input 512 --output 128 --slo ttft=2s,tpot=100ms
+      caveat simulate engine.toml --replay trace.jsonl --first 600 --set fleet.replicas=4
+      caveat simulate engine.toml --scenario server --profile llama2-70b-99.9@v6.1 --rate 4
+      caveat simulate h100-llama3.1-8b --sweep rate=2,8,32 --requests 500 --extrapolate
+    """
+    asked = AskedOfModel(
+        model=changed(model_named(name), settings_of(settings)),
+        workload_path=workload_path,
+        replay=replayed(replay, first=first, thin=thin, speed=speed, scale=scale, spread=spread, rate_scale=rate_scale),
+        words=Words(
+            rate=rate,
+            cv=cv,
+            concurrency=concurrency,
+            input=input_length,
+            output=output_length,
+            duration=duration,
+            requests=requests,
+            seed=seed,
+        ),
+        limits=limits,
+        warm=warm,
+        points=points,
+        rules=ScenarioWords(
+            name=scenario,
+            profile=profile,
+            min_duration=min_duration,
+            min_queries=min_queries,
+            samples=set_size,
+            short=short,
+        ),
+        draws=draws,
+        stepping=stepping,
+        extrapolate=extrapolate,
+        facts=facts or (),
+    )
+    runs = _carried_out(simulations(asked), Ledger(ledger))
+    _show(runs, as_json=as_json)
+    return EXIT_YES if all(map(is_valid, runs)) else EXIT_NO
+
+
+@app.command()
+def models(as_json: JsonOption = False) -> int:
+    """The models that ship with the package: what they stand for, and how far they may be trusted.
+
+    \b
+    Examples:
+      caveat simulate models
+    """
+    print_models(as_json=as_json)
+    return EXIT_YES
+
+
+def _carried_out(order: list[Simulation], book: Ledger) -> list[Run]:
+    with progress() as bar:
+        step = steps(bar)
+        return [one(simulation, book, partial(step, _what(n, order))) for n, simulation in enumerate(order)]
+
+
+def _what(number: int, order: list[Simulation]) -> str:
+    return "draws of the model" if len(order) == 1 else f"draws, run {number + 1} of {len(order)}"
+
+
+def _show(runs: list[Run], *, as_json: bool) -> None:
+    if as_json:
+        emit(simulated_json(runs))
+    elif len(runs) == 1:
+        print_simulated(runs[0])
+    else:
+        print_simulated_sweep(runs)
