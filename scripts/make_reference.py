@@ -1,4 +1,5 @@
-"""Make the reference pages of docs/ from the code: conditions, metrics, rules, caveats, problems, errors, command line.
+"""Make the reference pages of docs/ from the code: conditions, metrics, rules, caveats, problems, errors, command line,
+features of the simulator.
 
 python scripts/make_reference.py           write them
 python scripts/make_reference.py --check   fail if one is not what the code says
@@ -6,6 +7,7 @@ python scripts/make_reference.py --check   fail if one is not what the code says
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import io
 import os
@@ -13,6 +15,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
+
+import msgspec
 
 DOCS = Path(__file__).parent.parent / "docs"
 ACTIONS = {"simulate": ("run",)}
@@ -29,6 +33,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "command-line.md", command_line_page()
     yield from rule_pages()
     yield from caveat_pages()
+    yield from simulator_pages()
 
 
 def conditions_page() -> str:
@@ -167,6 +172,39 @@ def caveat_pages() -> Iterator[tuple[str, str]]:
         *(f"| `{caveat.id}` | {caveat.title} |" for caveat in CATALOGUE),
     ]
     yield "caveats.md", "\n".join(index) + "\n"
+
+
+# page below docs/simulator, module of caveat.simulator, its settings
+FEATURES = (
+    ("disaggregation", "disaggregation", "Disaggregation"),
+    ("several-models", "several_models", "SeveralModels"),
+    ("autoscaling", "autoscaling", "Autoscaling"),
+    ("failures", "failures", "Failures"),
+    ("explain", "explain", "Question"),
+    ("ablate", "ablate_sides", "Assumed"),
+)
+
+
+def simulator_pages() -> Iterator[tuple[str, str]]:
+    """From the heads of the modules and the docstrings of their settings, whose fields and defaults follow."""
+    for page, module_name, settings_name in FEATURES:
+        module = importlib.import_module(f"caveat.simulator.{module_name}")
+        head = importlib.import_module(f"caveat.simulator.{page}") if page == "ablate" else module
+        settings = getattr(module, settings_name)
+        title, _, rest = inspect.cleandoc(head.__doc__ or "").partition(": ")
+        shown = inspect.cleandoc(settings.__doc__ or "")
+        defaults = ["| setting | default |", "| --- | --- |", *_defaults(settings)]
+        said = rest[0].upper() + rest[1:]
+        for opening in ("What it models. ", "What it leaves out. ", "Limit case. "):
+            said = said.replace(opening, f"## {opening.rstrip('. ')}\n\n")
+        body = f"# {title}\n\n{said}\n\n## Settings\n\n```text\n{shown}\n```\n\n"
+        yield f"simulator/{page}.md", body + "\n".join(defaults) + "\n"
+
+
+def _defaults(settings: type) -> Iterator[str]:
+    for field in msgspec.structs.fields(settings):
+        default = "none: it must be given" if field.required else f"`{field.default}`"
+        yield f"| `{field.name}` | {default} |"
 
 
 def main(argv: list[str]) -> int:

@@ -1,7 +1,8 @@
 from caveat.caveats.limits_differ import CAVEAT
 from caveat.facts import limits
+from caveat.figures import Check
 from tests.builders import published_run
-from tests.caveats.cases import offline
+from tests.caveats.cases import figure, offline
 
 
 def test_the_limits_of_the_rules_stand_there_without_any_figure():
@@ -30,3 +31,15 @@ def test_figures_are_counted_by_the_limits_that_they_state():
         ("interactive", "p99 TTFT 450 ms, TPOT 40 ms", "llama2-70b-99.9", "1"),
         ("server", "p99 TTFT 2 s, TPOT 200 ms", "llama2-70b-99.9", "1"),
     )
+
+
+def test_a_run_that_is_invalid_for_another_reason_did_not_miss_its_limits():
+    """The sentence says which of the two it is."""
+    late = Check(aspect="client health", outcome="fail", sentence="late")
+    over = Check(aspect="latency limits", outcome="fail", sentence="over")
+    starts = [CAVEAT.sentence(figure(validity=checks)).partition(" (")[0] for checks in ((), (late,), (late, over))]
+    assert starts == [
+        "Judged under its own limits",
+        "Not valid, and judged under its own limits",
+        "Missed its own limits",
+    ]

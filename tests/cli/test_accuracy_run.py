@@ -3,15 +3,17 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from caveat.cli.accuracy_run import AccuracyWords, accuracy, checked
+from caveat.cli.accuracy_run import AccuracyWords, accuracy, accuracy_run_named, exit_code
 from caveat.cli.asked import UNNAMED
 from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES, InputError, RefusedError, UsageError
 from caveat.figures import Figure
 from caveat.ledger import Ledger
 from caveat.loadgen import Endpoint
 from caveat.loopback import Loopback, behaviour_of
+from caveat.measure import with_accuracy
 
 GREEK = Path(__file__).parent.parent / "loadgen" / "data" / "greek.jsonl"
 
@@ -113,7 +115,7 @@ def test_a_timed_run_can_point_to_it(caveat, server, capsys):
     assert asked(server, "rouge1>=80") == EXIT_YES
     book = Ledger()
     (scored,) = [run for run in Ledger(shipped=False).runs() if run.id != name]
-    joined = checked(book.run(name), scored.id[:12], book)
+    joined = with_accuracy(book.run(name), accuracy_run_named(scored.id[:12], book))
     assert [check.outcome for check in joined.validity if check.aspect == "accuracy"] == ["pass"]
     book.add([joined])
     (head,) = [run for run in Ledger(shipped=False).runs() if run.subject == joined.subject]
@@ -132,4 +134,52 @@ def test_a_timed_run_of_another_model_cannot(caveat, server):
     asked(server)
     (scored,) = [run for run in Ledger(shipped=False).runs() if run.id != timed.json["runs"][0]["id"]]
     with pytest.raises(RefusedError, match="model: found other in the run and loopback"):
-        checked(Ledger().run(timed.json["runs"][0]["id"]), scored.id, Ledger())
+        with_accuracy(Ledger().run(timed.json["runs"][0]["id"]), accuracy_run_named(scored.id, Ledger()))
+
+
+def test_a_range_of_tokens_is_a_demand_like_any_other():
+    """Beside thresholds; two ranges are one too many."""
+    demands = AccuracyWords(data=GREEK, require=("rouge1>=10", "2-3.5")).demands()
+    assert ([one.score for one in demands.thresholds], demands.tokens_range) == (["rouge1"], (2.0, 3.5))
+    with pytest.raises(UsageError, match="more than one range"):
+        AccuracyWords(data=GREEK, require=("2-3",), tokens="3-4").demands()
+
+
+def test_what_is_wrong_with_the_order_is_said_before_anybody_is_asked(caveat, tmp_path):
+    """At an address where nobody listens: data set and demands are looked at first."""
+    twice = tmp_path / "twice.jsonl"
+    twice.write_text('{"id": "a", "prompt": "x", "reference": "y"}\n' * 2)
+    assert "found the id 'a' 2 times" in caveat("measure", "http://127.0.0.1:9", "--accuracy", twice).err
+    demanded = caveat("measure", "http://127.0.0.1:9", "--accuracy", GREEK, "--require", "rouge9>=1")
+    assert "found 'rouge9'" in demanded.err
+
+
+def test_an_interrupted_run_answers_no(server, capsys):
+    """Whatever its rows say: some were never asked."""
+    asked(server)
+    run = only_run()
+    broken = tuple(
+        msgspec.structs.replace(check, outcome="unknown") if check.aspect == "completion" else check
+        for check in run.validity
+    )
+    assert exit_code(run) == EXIT_YES
+    assert exit_code(msgspec.structs.replace(run, validity=broken)) == EXIT_NO
+
+
+def test_a_run_that_is_no_accuracy_run_is_refused_before_the_measurement(caveat, server):
+    """Nothing is measured, and nothing is added."""
+    argv = ("measure", server.url, "--rate", "50", "--requests", "5", "--input", "8", "--output", "3")
+    first = caveat(*argv, "--no-calibrate", "--no-probe", "--json").json["runs"][0]["id"]
+    again = caveat(*argv, "--no-calibrate", "--no-probe", "--accuracy-run", first)
+    assert (again.code, "is no accuracy run" in again.err) == (EXIT_NO, True)
+    assert only_run().id == first
+
+
+def test_a_run_that_its_accuracy_run_does_not_fit_is_kept_without_it(caveat, server):
+    """A measurement is not thrown away; its id is said."""
+    asked(server)
+    scored = only_run()
+    argv = ("measure", server.url, "--model", "other", "--rate", "50", "--requests", "5", "--input", "8")
+    done = caveat(*argv, "--output", "3", "--no-calibrate", "--no-probe", "--accuracy-run", scored.id)
+    (timed,) = [run for run in Ledger(shipped=False).runs() if run.id != scored.id]
+    assert (done.code, f"the run is kept as {timed.id[:10]}" in done.err) == (EXIT_NO, True)

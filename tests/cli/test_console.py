@@ -80,3 +80,13 @@ def test_progress_is_silent_where_nobody_watches(capsys):
         step("read \x1b[31m", 2, 2)
         assert [task.description for task in bar.tasks] == ["read \\x1b[31m"]
     assert capsys.readouterr() == ("", "")
+
+
+def test_options_of_a_command_stand_in_their_groups(caveat):
+    """Arguments first, each option under one heading, those without a group at the end."""
+    shown = caveat("measure", "--help").out
+    heads = [line.removesuffix(":") for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert (heads[0], heads[-1], len(heads)) == ("Arguments", "Options", len(set(heads)))
+    assert "A workload" in heads
+    assert shown.index("A workload:") < shown.index("\n  --rate ") < shown.index("A replay of a trace")
+    assert max(map(len, shown.split("Arguments:")[1].splitlines())) <= 100

@@ -9,6 +9,17 @@ from caveat.ledger import Ledger
 from caveat.loopback import behaviour_of, start_process
 
 SHORT = ("--input", "16", "--output", "4", "--no-calibrate", "--no-probe")
+CLOSED = """
+[arrivals]
+kind = "concurrency"
+requests = 4
+[lengths]
+kind = "separate"
+input = {kind = "fixed", value = 16}
+output = {kind = "fixed", value = 4}
+[limits]
+requests = 40
+"""
 LIMITS = ("--slo", "ttft=500ms,tpot=100ms,p90")
 
 
@@ -40,12 +51,16 @@ def test_a_peak_is_an_interval_and_every_probe_is_kept(caveat, server):
     assert "MLPerf" not in done.out
 
 
-def test_a_peak_needs_limits_and_a_rate_to_begin_with(caveat, server):
-    """Neither is made up."""
+def test_a_peak_needs_limits_and_a_rate_to_begin_with(caveat, server, tmp_path):
+    """Neither is made up, and a scenario without limits has no peak."""
+    closed = tmp_path / "closed.toml"
+    closed.write_text(CLOSED)
     without_limits = caveat("measure", server.url, "--rate", "60", *SHORT, "--find-peak")
     assert (without_limits.code, "found no limits" in without_limits.err) == (EXIT_USAGE, True)
-    closed = caveat("measure", server.url, "--concurrency", "4", "--slo", "ttft=1s", *SHORT, "--find-peak")
-    assert (closed.code, "found no rate to begin with" in closed.err) == (EXIT_USAGE, True)
+    rateless = caveat("measure", server.url, "--workload", closed, "--slo", "ttft=1s", "--no-calibrate", "--find-peak")
+    assert (rateless.code, "found no rate to begin with" in rateless.err) == (EXIT_USAGE, True)
+    offline = caveat("measure", server.url, "--scenario", "offline", "--rate", "4", *SHORT, "--find-peak")
+    assert (offline.code, "expected server or interactive" in offline.err) == (EXIT_USAGE, True)
 
 
 def test_only_one_kind_of_measurement_at_a_time(caveat, server):

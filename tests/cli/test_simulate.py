@@ -189,3 +189,34 @@ def test_a_simulated_run_is_marked_wherever_it_is_shown(caveat, model):
     assert "measured by nobody; not a result of any benchmark suite" in cited
     assert '"origin": "simulated"' in caveat("export", "--format", "json", "--where", "origin=simulated").out
     assert "MLPerf" not in caveat("show", id).out
+
+
+def test_an_ablation_says_what_each_technique_is_worth_here(caveat, model):
+    """Paired ratios with ranges; what cannot be said has a reason; nothing is kept."""
+    argv = ("simulate", model, *SMALL, "--slo", "ttft=2s,tpot=1s", "--ablate")
+    found = caveat(*argv, "--json").json
+    assert (found["format"], found["simulated"], found["requests"]) == ("caveat-ablated/1", True, 120)
+    worth = {one["technique"]: one for one in found["worth"]}
+    assert "nothing is known of what prompts share" in worth["prefix reuse"]["reason"]
+    assert worth["speculative decoding"]["ratios"]["tpot_p50"] < 1
+    assert not [run for run in Ledger().runs() if run.subject.startswith("simulated/")]
+    shown = caveat(*argv).out
+    assert shown.startswith("SIMULATED: small (grade ")
+    assert max(map(len, shown.splitlines())) <= 100
+    swept = caveat("simulate", model, "--sweep", "rate=1,2", "--requests", "50", "--ablate")
+    assert (swept.code, "leave out --sweep" in swept.err) == (EXIT_USAGE, True)
+
+
+def test_an_explanation_says_where_server_and_offline_part(caveat):
+    """A starved offline at a large scale, with its losses; marked simulated."""
+    argv = ("simulate", "explain", "h100-llama3.1-8b", "--scales", "1,8", "--samples", "600", "--output", "16")
+    found = caveat(*argv, "--json").json
+    assert (found["format"], found["simulated"]) == ("caveat-explained/1", True)
+    small, large = found["points"]
+    assert large["offline"]["samples_per_seat"] < small["offline"]["samples_per_seat"]
+    assert large["server"]["ratio"] > small["server"]["ratio"]
+    shown = caveat(*argv).out
+    assert shown.startswith("SIMULATED: h100-llama3.1-8b (grade C)")
+    assert max(map(len, shown.splitlines())) <= 100
+    wrong = caveat("simulate", "explain", "h100-llama3.1-8b", "--scales", "one")
+    assert (wrong.code, "expected whole numbers" in wrong.err) == (EXIT_USAGE, True)

@@ -116,6 +116,8 @@ def test_a_run_without_an_entry_of_accuracy_is_none():
     """A timed run does not vouch for another."""
     with pytest.raises(RefusedError, match="is no accuracy run"):
         with_accuracy(timed(), timed(validity=(Check(aspect="completion", outcome="pass"),)))
+    with pytest.raises(RefusedError, match="is no accuracy run"):  # it carries a verdict and has no scores of its own
+        with_accuracy(timed(), with_accuracy(timed(), scored()))
 
 
 def test_a_newer_verdict_takes_the_place_of_an_older():

@@ -34,6 +34,7 @@ def test_offline_has_the_tail_inside():
     summary = found("offline", table)
     assert row(summary, "loadgen-offline-samples-rate").value == pytest.approx(500)
     assert row(summary, "loadgen-offline-tokens-rate").value == pytest.approx(5000)
+    assert not [one.metric for one in summary.rows if one.metric.startswith(("loadgen-ttft", "loadgen-tpot"))]
     assert summary.row("loadgen-completed-samples-rate") is None
 
 

@@ -113,6 +113,44 @@ def test_c3_a_run_of_ones_own_never_bears_the_name():
     assert "Reported under Other Suite, not reviewed." in cite(primary(own_run(suite="Other Suite"))).footnote
 
 
+def scenario_run(decided: str = "pass", **changes) -> Figure:
+    """A run of one's own that kept to the rules of a profile, eased."""
+    known = {
+        "suite": "own measurement",
+        "review": "unverified",
+        "scenario": "server",
+        "profile": "llama3.1-8b of v6.1",
+        "profile_changes": "percentile 0.9 in place of 0.99",
+        "limit_percentile": 0.9,
+        "ttft_limit_s": 2.0,
+        **changes,
+    }
+    return Figure(
+        Run(
+            subject="measured/1",
+            conditions=Conditions(known=known),
+            provenance=Provenance(origin="measured"),
+            rows=(Row(metric="loadgen-completed-tokens-rate", value=12.0),),
+            primary="loadgen-completed-tokens-rate",
+            validity=(Check(aspect="minimum duration", outcome=decided, sentence="."),),
+        ),
+        "loadgen-completed-tokens-rate",
+    )
+
+
+def test_c3_a_run_by_the_rules_of_a_benchmark_says_what_was_changed_and_is_no_result_of_it():
+    """Percentile, changes, and where it could not be decided, that; never the benchmark as its own."""
+    found = cite(scenario_run())
+    assert "(unverified)" in found.text
+    assert "MLPerf" not in found.text + found.footnote
+    assert "TTFT limit 2 s at p90." in found.footnote
+    assert "derived from those of llama3.1-8b of v6.1, changed (percentile 0.9 in place of 0.99)." in found.footnote
+    assert "could not be decided" not in found.footnote
+    assert "could not be decided" in cite(scenario_run("unknown")).footnote
+    official = cite(scenario_run(suite="own measurement, with the official LoadGen")).footnote
+    assert "Run by whoever measured it; not a result of any benchmark suite." in official
+
+
 def test_c3_a_simulation_says_that_it_is_one():
     """Nobody measured it."""
     run = own_run(review="simulated")

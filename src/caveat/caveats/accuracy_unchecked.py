@@ -18,7 +18,9 @@ def _applies(figure: Figure) -> bool:
 
 
 def _is_measured(figure: Figure) -> bool:
-    return is_performance(figure) and figure.provenance.origin == "measured"
+    """By a client of ours: the logs of the official LoadGen that ran here are imported, and are ours as well."""
+    own = figure.provenance.origin == "measured" or figure.run.subject.startswith("measured/")
+    return is_performance(figure) and own
 
 
 def _verdict(figure: Figure) -> str:

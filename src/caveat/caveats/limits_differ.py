@@ -24,11 +24,17 @@ def _sentence(figure: Figure) -> str:
     stated = _stated(c)
     if not stated:
         return "The latency limits of this run are undisclosed: without them a serving rate cannot be read."
-    how = "Not valid even" if figure.outcome == "fail" else "Judged"
     return (
-        f"{how} under its own limits ({stated}): under the limits of another benchmark or scenario, "
+        f"{_judged(figure)} ({stated}): under the limits of another benchmark or scenario, "
         "or of your service, the rate would be another."
     )
+
+
+def _judged(figure: Figure) -> str:
+    """A run may be invalid for another reason than its latency."""
+    if any(check.aspect == "latency limits" and check.outcome == "fail" for check in figure.validity):
+        return "Missed its own limits"
+    return "Not valid, and judged under its own limits" if figure.outcome == "fail" else "Judged under its own limits"
 
 
 def _stated(c: Conditions) -> str:

@@ -28,8 +28,9 @@ def _sentence(figure: Figure) -> str:
     if not is_good(figure):
         return "The rate was chosen before the run, and the run is not valid: it is not even a floor."
     if not shares:
+        percentile = f"p{100 * (figure.conditions.number('limit_percentile') or 0.99):g}"
         return (
-            "The rate was chosen before the run and passed; how near p99 came to its limits is undisclosed, "
+            f"The rate was chosen before the run and passed; how near {percentile} came to its limits is undisclosed, "
             "so it is a floor of unknown depth."
         )
     stated = " and ".join(f"p99 {_WORDS[key]} was {percent(share)} of its limit" for key, share in shares.items())

@@ -1,10 +1,12 @@
 """An accuracy run from the command line: a data set against an endpoint, its scores, and whether they are enough.
 
-`caveat measure URL --accuracy DATA.jsonl` calls `accuracy`; `caveat measure ... --accuracy-run ID` calls `checked`.
+`caveat measure URL --accuracy DATA.jsonl` calls `accuracy`; `caveat measure ... --accuracy-run ID` looks it up with
+`accuracy_run_named`.
 """
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from caveat.cli.asked import UNNAMED
 from caveat.cli.console import emit, heading, show, show_lines
 from caveat.cli.live_view import Interrupt, Progress
 from caveat.cli.measured import is_valid, measured_json
-from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES, UsageError
+from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES, RefusedError, UsageError
 from caveat.figures import SHOWN, Figure, Run, Value
 from caveat.ledger import Ledger
 from caveat.loadgen import (
@@ -27,13 +29,15 @@ from caveat.loadgen import (
     Endpoint,
     accuracy_run,
     answer_dataset,
+    check_before,
     served_model,
     until_answering,
 )
-from caveat.measure import Demands, demands_of, parse_threshold, with_accuracy
+from caveat.measure import Demands, demands_of, is_accuracy_run, parse_threshold
 from caveat.publish import cell, plain_table
 from caveat.units import format_quantity
 
+_RANGE = re.compile(r"[\d.]+-[\d.]+")
 _MARKS = {"pass": "ok", "fail": "NO", "unknown": "?", "not applicable": "-"}
 
 
@@ -42,7 +46,7 @@ class AccuracyWords:
     """What the options of an accuracy run said.
 
     data       the data set: JSONL with prompt, and where there is one reference, max_tokens, id
-    require    `rouge1>=38.4`, several must all hold
+    require    `rouge1>=38.4`, several must all hold; `265-324` is a range of tokens, as in `tokens`
     like       `llama2-70b-99@v5.1`: the thresholds and the length range of a benchmark in a round
     tokens     `265-324`: range of the mean output tokens of an answer
     scores     further scores to take
@@ -76,12 +80,16 @@ class AccuracyWords:
     def demands(self) -> Demands:
         """What has to be reached: the benchmark's demands, the user's own before them."""
         base = _of_benchmark(self.like) if self.like is not None else Demands()
-        own = tuple(parse_threshold(text) for text in self.require)
+        ranges = [text for text in self.require if _RANGE.fullmatch(text.strip())]
+        if len(ranges) + (self.tokens is not None) > 1:
+            raise UsageError("tokens per sample: found more than one range, expected one", next="leave one out")
+        own = tuple(parse_threshold(text) for text in self.require if text not in ranges)
         names = {one.score for one in own}
         thresholds = (*own, *(one for one in base.thresholds if one.score not in names))
-        if self.tokens is None:
+        tokens = self.tokens if not ranges else ranges[0]
+        if tokens is None:
             return msgspec.structs.replace(base, thresholds=thresholds)
-        return Demands(thresholds=thresholds, tokens_range=_range(self.tokens))
+        return Demands(thresholds=thresholds, tokens_range=_range(tokens))
 
 
 def _of_benchmark(text: str) -> Demands:
@@ -112,13 +120,15 @@ def accuracy(
 ) -> int:
     """Make the run, keep it in the ledger and print it. Returns the exit code.
 
-    0 where everything demanded was reached (or nothing was demanded), 1 where something was missed, 3 where a demand
-    cannot be judged. An UNNAMED model is asked for.
+    0 where everything demanded was reached (or nothing was demanded), 1 where something was missed or the run was
+    interrupted, 3 where a demand cannot be judged. An UNNAMED model is asked for.
     """
+    order = words.order(endpoint, known or {})
+    check_before(order, order.dataset.read())  # what is wrong with file or demands is said before anybody is asked
     until_answering(endpoint, wait_s=wait_s)
     if endpoint.model == UNNAMED:
-        endpoint = msgspec.structs.replace(endpoint, model=served_model(endpoint))
-    run = made(words.order(endpoint, known or {}), book, as_json=as_json)
+        order = msgspec.structs.replace(order, endpoint=msgspec.structs.replace(endpoint, model=served_model(endpoint)))
+    run = made(order, book, as_json=as_json)
     if as_json:
         emit(measured_json([run]))
     else:
@@ -151,16 +161,22 @@ def made(order: AccuracyOrder, book: Ledger, *, as_json: bool) -> Run:
 
 def exit_code(run: Run) -> int:
     """What the run answers to whoever demanded something."""
-    if not is_valid(run):
+    if not is_valid(run) or not all(c.outcome == "pass" for c in run.validity if c.aspect == "completion"):
         return EXIT_NO
     demanded = run.conditions.get("accuracy_required") is not None
     passed = all(check.outcome == "pass" for check in run.validity if check.aspect in ("accuracy", "output length"))
     return EXIT_YES if passed or not demanded else EXIT_CANNOT_SAY
 
 
-def checked(run: Run, name: str, book: Ledger) -> Run:
-    """A timed run with what the accuracy run of that id showed. RefusedError where the two do not belong together."""
-    return with_accuracy(run, book.figure(name).run)
+def accuracy_run_named(name: str, book: Ledger) -> Run:
+    """The accuracy run of an id, looked up before anything is sent. RefusedError for another kind of run."""
+    run = book.figure(name).run
+    if not is_accuracy_run(run):
+        raise RefusedError(
+            f"--accuracy-run: {run.id[:SHOWN]} is no accuracy run: it has no entry of accuracy of its own",
+            next="give the id that caveat measure URL --accuracy DATA.jsonl printed",
+        )
+    return run
 
 
 def print_accuracy(run: Run) -> None:

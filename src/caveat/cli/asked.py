@@ -161,6 +161,7 @@ def _described(asked: Asked, words: Words) -> Spec:
     size = len(data.read().rows) if data is not None else None
     scenario = scenario_of(asked.rules, asked.limits, words.seed or 0, size)
     _check_whole(asked, scenario is not None)
+    _check_times(asked, scenario)
     return Spec(
         endpoint=endpoint_of(asked),
         replay=asked.replay.settled() if asked.replay is not None else None,
@@ -184,6 +185,16 @@ def _check_whole(asked: Asked, in_scenario: bool) -> None:
         for other, there in (("--scenario", in_scenario), ("--dataset", asked.dataset_path is not None)):
             if given is not None and there:
                 raise UsageError(f"found {option} beside {other}, expected one of them", next="put both into a --spec")
+
+
+def _check_times(asked: Asked, scenario: Scenario | None) -> None:
+    """Whole answers have no time of a first token: such a run could never be decided."""
+    if asked.whole and scenario is not None and not (scenario.ttft_s is None and scenario.tpot_s is None):
+        raise UsageError(
+            f"found --no-stream beside limits on tokens of {scenario.name}, expected a stream: whole answers have no "
+            "times of tokens",
+            next="leave out --no-stream, or limit whole requests: --slo e2e=20s",
+        )
 
 
 def _workload(

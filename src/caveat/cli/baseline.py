@@ -19,7 +19,7 @@ from caveat.cli.carry_out import carry_out
 from caveat.cli.console import emit, heading, show, show_lines
 from caveat.cli.measured import is_valid
 from caveat.compare import Discount, Pair, discount, discount_json
-from caveat.errors import EXIT_CANNOT_SAY, EXIT_YES, UsageError
+from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES, UsageError
 from caveat.facts import limits as limits_of
 from caveat.figures import SHOWN, Run
 from caveat.ledger import Ledger, parse_where
@@ -90,10 +90,8 @@ class Bench:
         runs, self.interrupted = carry_out(
             [spec], self._book, self._client, self._rng, cool_down_s=0.0, as_json=self._as_json
         )
-        if not runs or self.interrupted:
-            return None
-        self.tried.append(Tried(scenario=scenario, run=runs[0], share=share))
-        return runs[0]
+        self.tried += [Tried(scenario=scenario, run=run, share=share) for run in runs]
+        return None if self.interrupted else self.tried[-1].run
 
     def _spec(self, scenario: str, rate_qps: float) -> Spec:
         rules = dataclasses.replace(self._asked.rules, name=scenario)
@@ -121,7 +119,10 @@ def baseline(
     *,
     as_json: bool,
 ) -> int:
-    """Measure, print, and return the exit code: 0 with at least one pair, 3 where no second scenario was valid."""
+    """Measure, print, and return the exit code.
+
+    0 with at least one pair, 1 interrupted, 3 where no second scenario was valid.
+    """
     _check(asked)
     bench = Bench(asked, book, client, rng, as_json=as_json)
     offline = bench.offline()
@@ -132,6 +133,8 @@ def baseline(
         emit(baseline_json(bench, own, published))
     else:
         print_baseline(bench, own, published)
+    if bench.interrupted:
+        return EXIT_NO
     return EXIT_YES if any(one.pairs for one in own) else EXIT_CANNOT_SAY
 
 
@@ -180,6 +183,7 @@ def baseline_json(bench: Bench, own: Sequence[Discount], published: Sequence[Dis
         "derived": True,
         "review": "unverified",
         "says": SUITE_SENTENCE,
+        "interrupted": bench.interrupted,
         "tried": [
             {
                 "scenario": one.scenario,
@@ -216,18 +220,19 @@ def print_baseline(bench: Bench, own: Sequence[Discount], published: Sequence[Di
         )
     show(table)
     heading("your system")
-    _print_own(own)
+    _print_own(own, interrupted=bench.interrupted)
     heading("published systems, a thing apart")
     show_lines([f"{d.from_scenario} to {d.to_scenario}: {d.summary.words}" for d in published])
     heading("how to read it")
     show_lines([SUITE_SENTENCE, _tries(bench), *(one.basis for one in published[:1])])
 
 
-def _print_own(own: Sequence[Discount]) -> None:
+def _print_own(own: Sequence[Discount], *, interrupted: bool) -> None:
     pairs = [pair for one in own for pair in one.pairs]
     if not pairs:
+        none = "interrupted before there was one" if interrupted else "no run of a second scenario was valid"
         reasons = "; ".join(reason for one in own for reason in one.excluded)
-        show_lines([f"no pair: {reasons or 'no run of a second scenario was valid'}"])
+        show_lines([f"no pair: {reasons or none}"])
         return
     heads = ["scenarios", "chips", "offline", "second", "ratio", "headroom"]
     rows = [(_pair_row(pair), f"{pair.conditions.text('system')}{_flags(pair)}") for pair in pairs]
@@ -254,7 +259,8 @@ def _flags(pair: Pair) -> str:
 def _tries(bench: Bench) -> str:
     tries = {name: sum(one.scenario == name for one in bench.tried) for name in ("server", "interactive")}
     said = ", ".join(f"{count} of {name}" for name, count in tries.items() if count)
+    broken = "Interrupted: what is missing was not tried. " if bench.interrupted else ""
     return (
-        f"Of a second scenario the first valid run counts, from the fastest down ({said or 'none was made'}): a rate "
-        f"that was met, not the peak; --find-peak gives an interval."
+        f"{broken}Of a second scenario the first valid run counts, from the fastest down ({said or 'none was made'}): "
+        "a rate that was met, not the peak; --find-peak gives an interval."
     )

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 
 from caveat import __version__
 from caveat.cli.live_view import Interrupt, Progress
-from caveat.figures import Run
+from caveat.errors import RefusedError
+from caveat.figures import SHOWN, Run
 from caveat.ledger import Ledger
 from caveat.loadgen import (
     SAMPLES,
@@ -46,11 +47,11 @@ def carry_out(
     *,
     cool_down_s: float,
     as_json: bool,
-    accuracy_run: str | None = None,
+    gate: Run | None = None,
 ) -> tuple[list[Run], bool]:
     """Each spec once, in this order; (the runs that were made, whether somebody interrupted).
 
-    `accuracy_run` names a run of the ledger whose verdict on accuracy each of them carries.
+    `gate` is an accuracy run whose verdict each of them carries.
 
     Asked to stop, the run that goes is drained and kept, and no further one begins.
     """
@@ -60,7 +61,7 @@ def carry_out(
         for number, spec in enumerate(specs):
             if number and interrupt.wait(cool_down_s):
                 break
-            runs.append(_one(spec, book, client, rng, interrupt, as_json=as_json, accuracy_run=accuracy_run))
+            runs.append(_one(spec, book, client, rng, interrupt, as_json=as_json, gate=gate))
     return runs, interrupt.requested()
 
 
@@ -80,7 +81,7 @@ def _one(
     interrupt: Interrupt,
     *,
     as_json: bool,
-    accuracy_run: str | None,
+    gate: Run | None,
 ) -> Run:
     subject = f"measured/{uuid.uuid4().hex}"
     folder = book.path / subject
@@ -105,8 +106,19 @@ def _one(
         raise
     finally:
         view.stop()
-    run = record(folder)
-    if accuracy_run is not None:
-        run = with_accuracy(run, book.figure(accuracy_run).run)
+    return kept(record(folder), gate, book)
+
+
+def kept(run: Run, gate: Run | None, book: Ledger) -> Run:
+    """The run as it went into the ledger, with the verdict of an accuracy run where one was named.
+
+    RefusedError where the two do not belong together: then the run is kept without it.
+    """
+    try:
+        run = run if gate is None else with_accuracy(run, gate)
+    except RefusedError as error:
+        book.add([run])
+        said = f"the run is kept as {run.id[:SHOWN]}, accuracy unchecked"
+        raise RefusedError(error.message, next=f"{said}; {error.next}" if error.next else said) from error
     book.add([run])
     return run

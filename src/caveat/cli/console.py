@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
 
 from caveat.errors import CaveatError
 from caveat.publish import json_text, printable, wrapped
@@ -44,8 +45,31 @@ def verb_app() -> typer.Typer:
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
     )
+
+
+class GroupedCommand(typer.core.TyperCommand):
+    """A command whose help shows its options in groups: those of one `rich_help_panel` under that heading."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments, then a section for each group in the order in which it first appears."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            usual = "Arguments" if param.param_type_name == "argument" else "Options"
+            record = param.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(param, "rich_help_panel", None) or usual, []).append(record)
+        for name, records in sections.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+def said_options(context: typer.Context) -> list[str]:
+    """Options and arguments that stand on the command line, by their long names."""
+    names = {param.name: max(param.opts, key=len) for param in context.command.params if param.name is not None}
+    sources = {name: context.get_parameter_source(name) for name in names}
+    return [names[name] for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
 
 
 def console(*, stderr: bool = False) -> Console:

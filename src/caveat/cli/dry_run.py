@@ -68,6 +68,7 @@ def _demanded(scenario: Scenario, plan: Plan, requests: int) -> dict[str, Any]:
         **scenario.conditions(),
         **scenario.limits(),
         "note": scenario.note,
+        "set_size": scenario.set_size,
         "percentile": scenario.percentile,
         "queries": queries,
         "fewest_queries": _fewest(scenario),
@@ -128,6 +129,8 @@ def _rules(asked: dict[str, Any] | None) -> Iterator[str]:
     whose = f"profile {asked['profile']}" if "profile" in asked else "limits of your own"
     least = f"at least {format_seconds(asked['min_duration_s'])} and {plural(asked['min_queries'], 'query', 'queries')}"
     yield f"scenario {asked['scenario']}, {whose}: {least}"
+    if asked["set_size"] is not None:
+        yield f"in whole passes over a set of {plural(asked['set_size'], 'sample')}"
     if "profile_changes" in asked:
         yield f"not as the profile asks: {asked['profile_changes']}"
     for field, words in (("ttft_s", "TTFT"), ("tpot_s", "TPOT"), ("latency_s", "latency")):

@@ -39,6 +39,12 @@ def peak_from(
     as_json: bool,
 ) -> int:
     """Search, print and return the exit code: 0 with an interval, 3 where the peak was not found."""
+    if spec.scenario is not None and not spec.scenario.limits():
+        raise UsageError(
+            f"--find-peak: found the scenario {spec.scenario.name}, expected server or interactive: the others have no "
+            "limits that a rate could miss",
+            next="--scenario server --slo ttft=2s,tpot=200ms, say",
+        )
     start_qps = start_rate(spec)
     if start_qps is None:
         raise UsageError("--find-peak: found no rate to begin with, expected a first guess", next="--rate 4, say")
@@ -140,12 +146,12 @@ def print_peak(peak: Peak, runs: list[Run]) -> None:
     """The answer in sentences, then every probe with the id under which it is kept."""
     show_lines(peak_sentences(peak), indent=0)
     table = plain_table(
-        ["probe", "for", "rate/s", "queries", "over", "share", "certified", "run"],
+        ["probe", "for", "rate/s", "queries", "over", "share", "early stopping", "run"],
         right=["probe", "rate/s", "queries", "over", "share"],
     )
     ids = {run.subject: run.id[:SHOWN] for run in runs}
     for row in peak.probes:
-        limited = "client-limited" if row.client_limited else "yes" if row.certified else "no"
+        passed = "client-limited" if row.client_limited else "passed" if row.certified else "not passed"
         table.add_row(
             str(row.number),
             row.purpose,
@@ -153,7 +159,7 @@ def print_peak(peak: Peak, runs: list[Run]) -> None:
             f"{row.queries:,}",
             f"{row.over:,}",
             f"{row.over / row.queries:.2%}",
-            limited,
+            passed,
             cell(ids.get(row.run, row.run)),
         )
     show(cell(""), table, cell(""))

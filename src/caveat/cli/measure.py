@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import random
+import resource
+from contextlib import suppress
 
 import msgspec
+import typer
 
 from caveat.cli import measure_options as options
-from caveat.cli.accuracy_run import AccuracyWords, accuracy
+from caveat.cli.accuracy_run import AccuracyWords, accuracy, accuracy_run_named
 from caveat.cli.asked import UNNAMED, Asked, endpoint_of, specs
 from caveat.cli.baseline import baseline as measure_baseline
 from caveat.cli.carry_out import carry_out, client_of_today
-from caveat.cli.console import JsonOption, LedgerOption, emit, verb_app
+from caveat.cli.console import GroupedCommand, JsonOption, LedgerOption, emit, said_options, verb_app
 from caveat.cli.dry_run import prices, show_dry_run
 from caveat.cli.find_peak import peak_from
+from caveat.cli.measure_kinds import check_options, kind_of
 from caveat.cli.measured import is_valid, measured_json, print_measured, print_sweep
 from caveat.cli.official_run import run_official
 from caveat.cli.scenario_options import ScenarioWords
@@ -26,8 +30,9 @@ from caveat.loadgen import Spec, served_model, until_answering
 app = verb_app()
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 def measure(
+    context: typer.Context,
     url: options.Url = None,
     spec_file: options.SpecFile = None,
     like: options.Like = None,
@@ -107,6 +112,9 @@ def measure(
       caveat measure http://localhost:8000 --accuracy data.jsonl --require 'rouge1>=38.4'
       caveat measure --like 3f2a90c1
     """
+    said = said_options(context)
+    check_options(said)
+    _raise_descriptors()
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own pool keeps what it once had: 40 MB a run
     asked = Asked(
         url=url,
@@ -148,11 +156,12 @@ def measure(
     )
     book = Ledger(ledger)
     pause_s, wait_s, price = seconds(cool_down), seconds(wait), prices(price_in, price_out)
-    kind = _kind(find_peak=find_peak, baseline=baseline, loadgen=by_loadgen, accuracy=accuracy_data is not None)
+    kind = kind_of(said)
     if accuracy_data is not None:
         words = AccuracyWords(data=accuracy_data, require=require or (), like=accuracy_like)
         return accuracy(words, endpoint_of(asked), book, known=known(asked.facts), wait_s=wait_s, as_json=as_json)
     rng = random.SystemRandom()
+    gate = accuracy_run_named(accuracy_run, book) if accuracy_run is not None else None
     if baseline:
         until_answering(endpoint_of(asked), wait_s=wait_s)
         client = None if uncalibrated else client_of_today(processes or 1, again=again)
@@ -166,16 +175,14 @@ def measure(
     order = _ready(order, wait_s)
     if by_loadgen:
         limit_s = seconds(deadline) if deadline is not None else None
-        return run_official(order[0], book, rng, deadline_s=limit_s, as_json=as_json)
+        return run_official(order[0], book, rng, deadline_s=limit_s, gate=gate, as_json=as_json)
     client = None if uncalibrated else client_of_today(order[0].processes, again=again)
     if find_peak:
         most_s = seconds(peak_within) if peak_within is not None else None
         confirm = not no_confirm
         return peak_from(order[0], book, client, rng, width=peak_width, most_s=most_s, confirm=confirm, as_json=as_json)
     rng.shuffle(order)  # drift of the machine must not look like an effect of the rate
-    runs, interrupted = carry_out(
-        order, book, client, rng, cool_down_s=pause_s, as_json=as_json, accuracy_run=accuracy_run
-    )
+    runs, interrupted = carry_out(order, book, client, rng, cool_down_s=pause_s, as_json=as_json, gate=gate)
     if as_json:
         emit(measured_json(runs))
     elif len(runs) == 1:
@@ -185,12 +192,11 @@ def measure(
     return EXIT_YES if all(map(is_valid, runs)) and not interrupted else EXIT_NO
 
 
-def _kind(**chosen: bool) -> str:
-    """The one kind of measurement that is not the usual; empty for the usual."""
-    names = [f"--{name.replace('_', '-')}" for name, yes in chosen.items() if yes]
-    if len(names) > 1:
-        raise UsageError(f"found {', '.join(names)}, expected one of them", next="measure one thing at a time")
-    return "".join(names)
+def _raise_descriptors() -> None:
+    """As many open files as this user may have: a burst has a connection for each request, the default is 1,024."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # where the system has a lower bound of its own
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _ready(order: list[Spec], wait_s: float) -> list[Spec]:

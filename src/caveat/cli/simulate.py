@@ -40,13 +40,24 @@ from caveat.cli.measure_options import (
 from caveat.cli.measured import is_valid
 from caveat.cli.scenario_options import ScenarioWords
 from caveat.cli.simulate_asked import AskedOfModel, simulations
-from caveat.cli.simulate_options import Draws, Extrapolate, ModelName, Set, Stepping
+from caveat.cli.simulate_compared import ablated, explained, question_of
+from caveat.cli.simulate_options import (
+    Ablate,
+    BatchLimits,
+    Draws,
+    Extrapolate,
+    InteractiveSlo,
+    ModelName,
+    Scales,
+    Set,
+    Stepping,
+)
 from caveat.cli.simulate_run import one
 from caveat.cli.simulate_settings import settings_of
 from caveat.cli.simulated import print_models, print_simulated, print_simulated_sweep, simulated_json
 from caveat.cli.simulation import Simulation
 from caveat.cli.spec_options import Words, replayed
-from caveat.errors import EXIT_NO, EXIT_YES
+from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES, UsageError
 from caveat.figures import Run
 from caveat.ledger import Ledger
 from caveat.simulator import DRAWS, changed, model_named
@@ -81,6 +92,8 @@ app = typer.Typer(
       caveat simulate engine.toml --rate 4 --duration 10min --input 512 --output 128 --slo ttft=2s,tpot=100ms
       caveat simulate engine.toml --replay trace.jsonl --set fleet.replicas=4
       caveat simulate h100-llama3.1-8b --sweep rate=2,8,32 --requests 500 --extrapolate
+      caveat simulate engine.toml --replay trace.jsonl --slo ttft=2s,tpot=100ms --ablate
+      caveat simulate explain h100x8-llama3.1-70b --scales 1,8,72
     """,
 )
 
@@ -117,6 +130,7 @@ def run(
     extrapolate: Extrapolate = False,
     draws: Draws = DRAWS,
     stepping: Stepping = False,
+    want_ablation: Ablate = False,
     facts: Known = None,
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
@@ -126,7 +140,7 @@ def run(
     The load fraction comes first: where its upper end passes 0.9, figures that hold waiting are not told. A value is
     the median and its interval 80 % of the draws of the model, each a simulation. Outside the range in which the model
     was validated nothing is answered (exit 3) unless --extrapolate is given, which is marked. Exit 1 where a limit is
-    missed.
+    missed. With --ablate the answer is what each technique is worth for this workload; nothing is kept then.
 
     \b
     Examples:
@@ -134,6 +148,7 @@ def run(
       caveat simulate engine.toml --replay trace.jsonl --first 600 --set fleet.replicas=4
       caveat simulate engine.toml --scenario server --profile llama2-70b-99.9@v6.1 --rate 4
       caveat simulate h100-llama3.1-8b --sweep rate=2,8,32 --requests 500 --extrapolate
+      caveat simulate engine.toml --replay trace.jsonl --slo ttft=2s,tpot=100ms --ablate
     """
     asked = AskedOfModel(
         model=changed(model_named(name), settings_of(settings)),
@@ -165,9 +180,54 @@ def run(
         extrapolate=extrapolate,
         facts=facts or (),
     )
-    runs = _carried_out(simulations(asked), Ledger(ledger))
+    order = simulations(asked)
+    if want_ablation:
+        return _ablated(order, as_json=as_json)
+    runs = _carried_out(order, Ledger(ledger))
     _show(runs, as_json=as_json)
     return EXIT_YES if all(map(is_valid, runs)) else EXIT_NO
+
+
+@app.command()
+def explain(
+    name: ModelName,
+    scales: Scales = None,
+    batch_limits: BatchLimits = None,
+    input_length: InputLength = None,
+    output_length: OutputLength = None,
+    limits: SloOption = None,
+    interactive: InteractiveSlo = None,
+    samples: SetSize = None,
+    min_duration: MinDuration = None,
+    seed: Seed = None,
+    settings: Set = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Offline, Server and Interactive of one modelled system over scale: when Server passes Offline, and why.
+
+    Offline loses a ramp and a tail, Server what its limits leave to waiting. The answer is the model's about itself,
+    simulated, at scales at which nothing was validated.
+
+    \b
+    Examples:
+      caveat simulate explain h100x8-llama3.1-70b --scales 1,8,72
+      caveat simulate explain engine.toml --slo ttft=2s,tpot=200ms --min-duration 10min --json
+    """
+    question = question_of(
+        scales=scales,
+        batch_limits=batch_limits,
+        input_length=input_length,
+        output_length=output_length,
+        server=limits,
+        interactive=interactive,
+        samples=samples,
+        min_duration=min_duration,
+        seed=seed,
+    )
+    model = changed(model_named(name), settings_of(settings))
+    with progress() as bar:
+        explained(model, question, partial(steps(bar), "scales"), as_json=as_json)
+    return EXIT_YES
 
 
 @app.command()
@@ -180,6 +240,14 @@ def models(as_json: JsonOption = False) -> int:
     """
     print_models(as_json=as_json)
     return EXIT_YES
+
+
+def _ablated(order: list[Simulation], *, as_json: bool) -> int:
+    if len(order) != 1:
+        raise UsageError("found --sweep beside --ablate, expected one workload", next="leave out --sweep")
+    with progress() as bar:
+        told = ablated(order[0], partial(steps(bar), "techniques"), as_json=as_json)
+    return EXIT_YES if told else EXIT_CANNOT_SAY
 
 
 def _carried_out(order: list[Simulation], book: Ledger) -> list[Run]:

@@ -20,6 +20,12 @@ Draws = Annotated[
     int, typer.Option("--draws", help="Possibilities of the model behind each interval.", min=1, max=2000)
 ]
 Stepping = Annotated[bool, typer.Option("--stepping", help="Each iteration by itself: same samples, slower.")]
+Ablate = Annotated[bool, typer.Option("--ablate", help="What each technique is worth here, one at a time.")]
+
+# explain
+Scales = Annotated[str | None, typer.Option("--scales", help="Replicas of the model: 1,8,72.")]
+BatchLimits = Annotated[str | None, typer.Option("--batch-limits", help="max_num_seqs to try: 64,256.")]
+InteractiveSlo = Annotated[str | None, typer.Option("--interactive-slo", help="The tighter limits, as for --slo.")]
 
 # calibrate
 RunNames = Annotated[list[str] | None, typer.Argument(help="Measured runs of the ledger.", metavar="RUN...")]

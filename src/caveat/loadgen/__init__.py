@@ -1,7 +1,7 @@
 """loadgen: a Plan against a real endpoint, in wall-clock time; an experiment and the Run that comes of it."""
 
 from caveat.loadgen.accuracy import ANSWERS, answer_dataset
-from caveat.loadgen.accuracy_order import ORDER, AccuracyOrder, read_order
+from caveat.loadgen.accuracy_order import ORDER, AccuracyOrder, check_before, read_order
 from caveat.loadgen.accuracy_record import accuracy_run
 from caveat.loadgen.body import Decoding
 from caveat.loadgen.client_calibration import ClientCalibration, calibration, measure_client
@@ -47,6 +47,7 @@ __all__ = [
     "answer_dataset",
     "at_rate",
     "calibration",
+    "check_before",
     "decode_spec",
     "encode_spec",
     "experiment",

@@ -8,7 +8,7 @@ from caveat.measure.accuracy import (
     judge,
     unchecked,
 )
-from caveat.measure.accuracy_gate import with_accuracy
+from caveat.measure.accuracy_gate import is_accuracy_run, with_accuracy
 from caveat.measure.client import Client
 from caveat.measure.columns import SampleColumns, Samples, columns_of
 from caveat.measure.concurrency import in_flight, over_time
@@ -98,6 +98,7 @@ __all__ = [
     "find_peak_with",
     "h_min",
     "in_flight",
+    "is_accuracy_run",
     "judge",
     "kind_named",
     "length_statistics",

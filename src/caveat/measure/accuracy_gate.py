@@ -13,6 +13,7 @@ import msgspec
 
 from caveat.errors import RefusedError
 from caveat.figures import SHOWN, TABLE, Check, Run
+from caveat.measure.scoring import KINDS
 
 _GATES = ("accuracy", "output length")
 _TAKEN = ("accuracy", "accuracy_required", "accuracy_tokens_per_sample")
@@ -24,13 +25,19 @@ _ENDPOINT = "endpoint: "
 _FIELDS = re.compile(r"(?:^|, )(?=(?:url|model|dialect|streaming|key|headers|extra_body|certificate) )")
 
 
+def is_accuracy_run(run: Run) -> bool:
+    """Whether the run has scores of its own; a timed run has the entry at most, and rates."""
+    scores = {kind.metric for kind in KINDS}
+    return any(check.aspect == "accuracy" for check in run.validity) and any(row.metric in scores for row in run.rows)
+
+
 def with_accuracy(run: Run, accuracy: Run) -> Run:
     """The throughput run with the entries and conditions of an accuracy run, which its notes name.
 
     Raises RefusedError where `accuracy` is none, or asked another endpoint, model, stack, API or decoding.
     """
     entries = [check for check in accuracy.validity if check.aspect in _GATES]
-    if not any(check.aspect == "accuracy" for check in entries):
+    if not is_accuracy_run(accuracy):
         raise RefusedError(
             f"accuracy: {accuracy.id[:SHOWN]} is no accuracy run: it has no entry of accuracy",
             next="give the id of a run that was made with a data set and references",

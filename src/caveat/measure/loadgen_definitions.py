@@ -63,7 +63,7 @@ def loadgen_rows(
         return
     usage = usage_of(tokens)
     if window.ok.all():
-        for definition, values in _latencies(columns, window, usage, each):
+        for definition, values in _latencies(columns, window, usage, scenario, each):
             yield from definition_rows(definition, values, confidence, floor_rank, always=True)
         yield from _rates(columns, window, usage, scenario)
         yield from _certified(columns, window, scenario, each)
@@ -77,15 +77,19 @@ def usage_of(tokens: Sequence[Tokens]) -> Tokens | None:
 
 
 def _keys(scenario: str, each: int) -> Iterator[str]:
-    latencies = ("loadgen-ttft", "loadgen-tpot", "loadgen-latency" if each == 1 else "loadgen-query-latency")
+    whole = "loadgen-latency" if each == 1 else "loadgen-query-latency"
+    latencies = (whole,) if scenario == "offline" else ("loadgen-ttft", "loadgen-tpot", whole)
     yield from (metric.key for metric in METRICS.values() if metric.definition in latencies)
     yield from (metric for metric, *_ in _RATES.get(scenario, ()))
     yield from (key for key, _ in _CERTIFIED.get(scenario, ()))
 
 
-def _latencies(columns: SampleColumns, window: Window, usage: Tokens | None, each: int) -> Iterator[tuple[str, Floats]]:
-    yield "loadgen-ttft", VALUES["caveat-ttft"](columns, window)
-    yield "loadgen-tpot", loadgen_tpot_ns(columns, window, usage)
+def _latencies(
+    columns: SampleColumns, window: Window, usage: Tokens | None, scenario: str, each: int
+) -> Iterator[tuple[str, Floats]]:
+    if scenario != "offline":  # of which LoadGen tells no times of tokens, whatever it was told
+        yield "loadgen-ttft", VALUES["caveat-ttft"](columns, window)
+        yield "loadgen-tpot", loadgen_tpot_ns(columns, window, usage)
     if each == 1:
         yield "loadgen-latency", VALUES["caveat-latency"](columns, window)
     else:

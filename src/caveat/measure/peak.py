@@ -263,12 +263,23 @@ class _State:
 
     # ---- the answer
 
+    def _nothing_met(self) -> CannotSayError:
+        """A failed request is over every limit: where some failed, that is what to look at first."""
+        failed, queries = sum(row.failures for row in self.rows), sum(row.queries for row in self.rows)
+        said = "peak: the budget was spent before any rate met the limit"
+        if not failed:
+            return CannotSayError(said, next="give a larger one")
+        return CannotSayError(
+            f"{said}; {failed:,} of {queries:,} requests failed, and a failed one is over every limit",
+            next=f"look at the failures first: caveat show {self.rows[-1].run or 'RUN'}",
+        )
+
     def answer(self, certified: ProbeRow | None, queries: int, seconds: float) -> Peak:
         """What was found. Raises CannotSayError where the budget ended before any rate was seen to be fine."""
         found, open_above = self.found, self.ending in ("client-limited", "ceiling reached")
         low = found.low if found is not None else self.good
         if low is None:
-            raise CannotSayError("peak: the budget was spent before any rate met the limit", next="give a larger one")
+            raise self._nothing_met()
         if open_above:
             low = min(low, self.ceiling)
         high = None if open_above else found.high if found is not None else self.bad

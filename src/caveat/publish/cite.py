@@ -7,7 +7,7 @@ every score that was not reviewed; no claim from a run that is not valid or from
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -109,6 +109,7 @@ def _own(figure: Figure, date: str | None) -> Citation:
     parts = [
         f"[1] {figure.metric.meaning}; {verb} with {_harness(figure)}, data set {c.text('dataset')}, "
         f"{_limits(figure)}.",
+        *_rules(figure),
         f"Source: {_file(figure)}, {date or NO_DATE}.",
         _SUITES.get(c.words("suite"), f"Reported under {c.text('suite')}, not reviewed."),
         UNVERIFIED_SENTENCE,
@@ -126,6 +127,7 @@ def _own(figure: Figure, date: str | None) -> Citation:
 _SUITES: dict[str | None, str] = {
     None: "Not a result of any benchmark suite.",
     "own measurement": "Not a result of any benchmark suite.",
+    "own measurement, with the official LoadGen": "Run by whoever measured it; not a result of any benchmark suite.",
     "own simulation": "Computed by a model of a server, measured by nobody; not a result of any benchmark suite.",
     SUITE: "Not a result of the benchmark suite whose workload it may have used.",
 }
@@ -163,12 +165,23 @@ def _machine(figure: Figure) -> str:
 
 def _limits(figure: Figure) -> str:
     c = figure.conditions
-    known = [
-        f"{name} limit {c.text(key)}"
-        for name, key in (("TTFT", "ttft_limit_s"), ("TPOT", "tpot_limit_s"))
-        if c.get(key)
-    ]
-    return ", ".join(known) or "no latency limit stated"
+    keys = (("TTFT", "ttft_limit_s"), ("TPOT", "tpot_limit_s"), ("latency", "latency_limit_s"))
+    known = [f"{name} limit {c.text(key)}" for name, key in keys if c.get(key)]
+    percentile = c.number("limit_percentile")
+    at = f" at p{100 * percentile:g}" if known and percentile is not None else ""
+    return f"{', '.join(known)}{at}" if known else "no latency limit stated"
+
+
+def _rules(figure: Figure) -> Iterator[str]:
+    """Whose rules a scenario was kept to, what of them was changed, and whether it can be said that it was kept to."""
+    from caveat.measure import verdict  # numpy stands behind it, which a reviewed result does not need
+
+    c = figure.conditions
+    if c.words("profile"):
+        changed = f", changed ({c.text('profile_changes')})" if c.words("profile_changes") else ""
+        yield f"Rules derived from those of {c.text('profile')}{changed}."
+    if verdict(figure.validity) == "UNDECIDED":
+        yield "Whether the run kept to its rules could not be decided."
 
 
 def _standing(figure: Figure) -> str:

@@ -1,11 +1,17 @@
 """simulator: a Plan against a modelled server in virtual time; models, and how they are calibrated."""
 
+from caveat.simulator.ablate import Ablation, Ratios, Worth, ablate, ablation_json
+from caveat.simulator.ablate_sides import TECHNIQUES, Assumed, Technique
 from caveat.simulator.assumed_prefix import with_assumed_prefix
+from caveat.simulator.autoscaling import Autoscaling
 from caveat.simulator.calibrate import Calibration, HeldOut, calibrate
 from caveat.simulator.calibration import Hit, from_data_sheets, from_published, from_samples
 from caveat.simulator.capacity import PREDICTABLE_TO, Capacity, Interval
 from caveat.simulator.changed import changed, fleet_of, prefix_hit_of, scheduler_of
+from caveat.simulator.disaggregation import Disaggregation
 from caveat.simulator.disclosed import basis_words
+from caveat.simulator.explain import Explanation, Offline, Point, Question, Served, explain, explain_json
+from caveat.simulator.failures import Failures, Outage
 from caveat.simulator.fleet import Fleet
 from caveat.simulator.grades import CLAIMS, coverages, statement
 from caveat.simulator.internals import Internals
@@ -32,6 +38,7 @@ from caveat.simulator.request import Request
 from caveat.simulator.roofline import Roofline
 from caveat.simulator.routers import ROUTERS, Routing
 from caveat.simulator.scheduler import Scheduler, Speculation
+from caveat.simulator.several_models import SeveralModels
 from caveat.simulator.shipped import model_named, shipped_models
 from caveat.simulator.step_models import MeasuredSteps, RooflineSteps
 from caveat.simulator.step_time import Piece, StepTime
@@ -42,8 +49,15 @@ __all__ = [
     "DRAWS",
     "PREDICTABLE_TO",
     "ROUTERS",
+    "TECHNIQUES",
+    "Ablation",
+    "Assumed",
+    "Autoscaling",
     "Calibration",
     "Capacity",
+    "Disaggregation",
+    "Explanation",
+    "Failures",
     "Fleet",
     "FleetTable",
     "HeldOut",
@@ -56,10 +70,15 @@ __all__ = [
     "Load",
     "MeasuredSteps",
     "Model",
+    "Offline",
+    "Outage",
     "Parameter",
     "Piece",
+    "Point",
     "Prediction",
+    "Question",
     "Range",
+    "Ratios",
     "Replica",
     "Request",
     "Roofline",
@@ -67,11 +86,17 @@ __all__ = [
     "Routing",
     "Scheduler",
     "SchedulerTable",
+    "Served",
+    "SeveralModels",
     "SimulatedServer",
     "Speculation",
     "StepTime",
+    "Technique",
     "Validated",
     "VirtualClock",
+    "Worth",
+    "ablate",
+    "ablation_json",
     "basis_words",
     "calibrate",
     "capacity_of",
@@ -79,6 +104,8 @@ __all__ = [
     "coverages",
     "decode_model",
     "encode_model",
+    "explain",
+    "explain_json",
     "fleet_of",
     "from_data_sheets",
     "from_published",

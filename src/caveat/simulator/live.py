@@ -33,12 +33,14 @@ class Live:
     Whoever drives it tells what arrives (no earlier than what was told before, numbers all different), and calls `turn`
     at `next_ns`. `block_tokens` is the size of the blocks whose chain a request is to bring, 0 where nobody looks at
     prefixes. All requests have one priority. The counters of `fleet` and its replicas may be read. Raises UsageError
-    for a server with a limit of requests under way.
+    for a server with a limit of requests under way, or with switches such as autoscaling.
     """
 
     def __init__(self, server: SimulatedServer) -> None:
         if server.limit is not None:
             raise UsageError("live: found a limit of requests under way, expected none: whom it refuses is not told")
+        if not server.shape.plain:
+            raise UsageError("live: found switches of the fleet, expected plain replicas behind a router")
         scheduler = server.scheduler
         self.block_tokens = scheduler.block_tokens if scheduler.prefix_cache else 0
         self._replicas = [

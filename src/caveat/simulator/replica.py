@@ -39,8 +39,8 @@ class Replica:
 
     With `hands_over` a request leaves with its first token, unfinished and holding its blocks until `release`, and is
     in `done`; another replica takes it with `deliver`. `model` is the one that is there; where `others` are given, the
-    step times of models from 1 on, it is changed as requests ask, which takes `swap_s`. `plan_block_tokens` is the size of the blocks that chains stand for. Counters:
-    see internals.py.
+    step times of models from 1 on, it is changed as requests ask, which takes `swap_s`. `plan_block_tokens` is the size
+    of the blocks that chains stand for. Counters: see internals.py.
     """
 
     __slots__ = (
