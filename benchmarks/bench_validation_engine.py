@@ -44,7 +44,6 @@ from caveat.workload import (
 SEED = 2026
 REPEATS = 3
 SECONDS = 80.0
-TRACE = Path(__file__).parents[2] / "shared" / "data" / "traces" / "azure-llm-2023" / "AzureLLMInferenceTrace_conv.csv"
 CALIBRATION = {"low": 0.35, "middle": 0.75}  # requests a second; about 0.25 and 0.6 of what a quiet core carries
 USUAL = (100, 32)
 LONGER = (180, 56)
@@ -84,7 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--rates", type=float, nargs=2, default=tuple(CALIBRATION.values()), help="of the calibration runs, a second"
     )
-    parser.add_argument("--trace", type=Path, default=TRACE, help="the Azure conversation trace of 2023")
+    parser.add_argument("--trace", type=Path, help="the Azure conversation trace of 2023; else none is played")
     parser.add_argument("--json", type=Path, help="where the result is kept")
     parser.add_argument("--coverage", type=Path, help="the file of coverages to bring up to date")
     asked = parser.parse_args(arguments if arguments is not None else [])
@@ -115,7 +114,8 @@ class Session:
     def held_out(self, one: Condition, repeat: int, model: Model, wanted: bool) -> Path | None:
         """The folder of one repeat; None where it is missing and not to be made."""
         folder = self.folder / f"{one.name}-{repeat}"
-        if not self.whole(folder) and wanted and self.make:
+        there = not one.trace or self.trace is not None
+        if not self.whole(folder) and wanted and self.make and there:
             self.measure(folder.name, self.offered(one, model, SEED + 1 + repeat), one.slots)
         return folder if self.whole(folder) else None
 

@@ -4,12 +4,14 @@ import msgspec
 import numpy as np
 import pytest
 from benchmarks import published_open_loop as open_loop
-from benchmarks.bench_validation_published import OPEN_LOOP, aims, coverage_entries, measure, write_coverages
+from benchmarks.bench_validation_published import aims, coverage_entries, measure, write_coverages
 from benchmarks.published_page import published
 from benchmarks.results import kept
 
 from caveat.simulator.grades import Coverage, Coverages, coverages, encode_coverages, measure_coverage
+from tests.facts.real_data import SHARED
 
+OPEN_LOOP = SHARED / "data" / "traces" / "vllm-h100-openloop" / "measured.csv"
 needs_stages = pytest.mark.skipif(not OPEN_LOOP.is_file(), reason="the open-loop table is not beside the checkout")
 
 

@@ -40,6 +40,8 @@ from caveat.units import format_quantity
 _RANGE = re.compile(r"[\d.]+-[\d.]+")
 _MARKS = {"pass": "ok", "fail": "NO", "unknown": "?", "not applicable": "-"}
 
+ANSWERED_AT_ONCE = 8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccuracyWords:
@@ -59,7 +61,7 @@ class AccuracyWords:
     tokens: str | None = None
     scores: Sequence[str] = ()
     pattern: str | None = None
-    concurrency: int = 8
+    concurrency: int = ANSWERED_AT_ONCE
     max_tokens: int = 1024
     tokenizer: Path | None = None
 

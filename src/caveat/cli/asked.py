@@ -59,6 +59,7 @@ class Asked:
     rules: ScenarioWords = field(default_factory=ScenarioWords)
     dataset_path: Path | None = None
     facts: Sequence[str] = ()
+    tokenizer: Path | None = None
     unsalted: bool = False
     unprobed: bool = False
 
@@ -126,6 +127,7 @@ def _nothing_beside(name: str, asked: Asked) -> None:
         "--processes": asked.processes,
         "--completions": asked.completions or None,
         "--no-stream": asked.whole or None,
+        "--tokenizer": asked.tokenizer,
         "--no-salt": asked.unsalted or None,
         "--no-probe": asked.unprobed or None,
     }
@@ -175,6 +177,7 @@ def _described(asked: Asked, words: Words) -> Spec:
         processes=asked.processes or 1,
         salted=not asked.unsalted and data is None,
         calibrated=not asked.unprobed and data is None,
+        tokenizer_file=None if asked.tokenizer is None else str(asked.tokenizer),
         known=known(asked.facts),
     )
 

@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from caveat.cli import measure_options as options
-from caveat.cli.accuracy_run import AccuracyWords, accuracy, accuracy_run_named
+from caveat.cli.accuracy_run import ANSWERED_AT_ONCE, AccuracyWords, accuracy, accuracy_run_named
 from caveat.cli.asked import UNNAMED, Asked, endpoint_of, specs
 from caveat.cli.baseline import baseline as measure_baseline
 from caveat.cli.carry_out import carry_out, client_of_today
@@ -75,6 +75,8 @@ def measure(
     accuracy_data: options.AccuracyData = None,
     require: options.Require = None,
     accuracy_like: options.AccuracyLike = None,
+    accuracy_scores: options.AccuracyScore = None,
+    accuracy_pattern: options.AccuracyPattern = None,
     accuracy_run: options.AccuracyRun = None,
     processes: options.Processes = None,
     key_env: options.KeyEnv = None,
@@ -82,6 +84,7 @@ def measure(
     completions: options.Completions = False,
     whole: options.NoStream = False,
     facts: options.Known = None,
+    tokenizer: options.Tokenizer = None,
     unsalted: options.NoSalt = False,
     unprobed: options.NoProbe = False,
     wait: options.Wait = "0s",
@@ -151,6 +154,7 @@ def measure(
         ),
         dataset_path=dataset_path,
         facts=facts or (),
+        tokenizer=tokenizer,
         unsalted=unsalted,
         unprobed=unprobed,
     )
@@ -158,7 +162,15 @@ def measure(
     pause_s, wait_s, price = seconds(cool_down), seconds(wait), prices(price_in, price_out)
     kind = kind_of(said)
     if accuracy_data is not None:
-        words = AccuracyWords(data=accuracy_data, require=require or (), like=accuracy_like)
+        words = AccuracyWords(
+            data=accuracy_data,
+            require=require or (),
+            like=accuracy_like,
+            scores=accuracy_scores or (),
+            pattern=accuracy_pattern,
+            concurrency=concurrency or ANSWERED_AT_ONCE,
+            tokenizer=tokenizer,
+        )
         return accuracy(words, endpoint_of(asked), book, known=known(asked.facts), wait_s=wait_s, as_json=as_json)
     rng = random.SystemRandom()
     gate = accuracy_run_named(accuracy_run, book) if accuracy_run is not None else None

@@ -19,6 +19,8 @@ ONLY_BESIDE: dict[str, tuple[str, ...]] = {
     "--deadline": ("--loadgen",),
     "--require": ("--accuracy",),
     "--accuracy-like": ("--accuracy",),
+    "--accuracy-score": ("--accuracy",),
+    "--accuracy-pattern": ("--accuracy",),
     "--price-in": ("--dry-run",),
     "--price-out": ("--dry-run",),
     "--cool-down": ("--sweep", "--repeats"),
@@ -26,11 +28,14 @@ ONLY_BESIDE: dict[str, tuple[str, ...]] = {
 """An option, and those of which one must stand beside it."""
 
 NOTHING_BUT: dict[str, tuple[str, ...]] = {
-    "--accuracy": ("--require", "--accuracy-like", *_OF_THE_ENDPOINT, *_OF_THE_OUTPUT),
+    "--accuracy": (
+        *("--require", "--accuracy-like", "--accuracy-score", "--accuracy-pattern", "--concurrency", "--tokenizer"),
+        *(*_OF_THE_ENDPOINT, *_OF_THE_OUTPUT),
+    ),
     "--baseline": (
         *("--profile", "--short", "--min-duration", "--min-queries", "--samples", "--slo"),
         *("--rate", "--input", "--output", "--seed", "--dataset"),
-        *("--processes", "--no-salt", "--no-probe", "--recalibrate", "--no-calibrate"),
+        *("--processes", "--tokenizer", "--no-salt", "--no-probe", "--recalibrate", "--no-calibrate"),
         *(*_OF_THE_ENDPOINT, *_OF_THE_OUTPUT),
     ),
 }

@@ -97,6 +97,10 @@ AccuracyData = Annotated[
 ]
 Require = Annotated[list[str] | None, _ACCURACY("--require", help="What must be reached; rouge1>=38.4.")]
 AccuracyLike = Annotated[str | None, _ACCURACY("--accuracy-like", help="The demands of llama2-70b-99@v5.1, say.")]
+AccuracyScore = Annotated[list[str] | None, _ACCURACY("--accuracy-score", help="A further score to take: rouge2.")]
+AccuracyPattern = Annotated[
+    str | None, _ACCURACY("--accuracy-pattern", help="Picks what exact match compares, as a regular expression.")
+]
 AccuracyRun = Annotated[
     str | None, _ACCURACY("--accuracy-run", help="Accuracy run of this endpoint whose result the run carries.")
 ]
@@ -108,6 +112,9 @@ HeaderOption = Annotated[list[str] | None, _CLIENT("--header", help="Further hea
 Completions = Annotated[bool, _CLIENT("--completions", help="Text completions instead of chat.")]
 NoStream = Annotated[bool, _CLIENT("--no-stream", help="Whole answers: no token times.")]
 Known = Annotated[list[str] | None, _CLIENT("--known", help="A condition you know: accelerator=H100.")]
+Tokenizer = Annotated[
+    Path | None, _CLIENT("--tokenizer", help="tokenizer.json: exact prompt lengths, answers counted by it as well.")
+]
 NoSalt = Annotated[bool, _CLIENT("--no-salt", help="Same prompts in every run (warms caches).")]
 NoProbe = Annotated[bool, _CLIENT("--no-probe", help="Send no probes: a word is taken for a token.")]
 Wait = Annotated[str, _CLIENT("--wait", help="How long to wait for a server that starts or loads.")]

@@ -80,9 +80,21 @@ TABLE: tuple[Condition, ...] = (
     Condition("tpot_limit_s", "load", "seconds", "limit on time per output token", "s"),
     Condition("latency_limit_s", "load", "seconds", "limit on the whole request", "s"),
     Condition("limit_percentile", "load", "number", "percentile at which the limits hold, as a share"),
-    Condition("headroom_ttft", "load", "number", "p99 TTFT / its limit: near 1 is at the limit, small is far below"),
-    Condition("headroom_tpot", "load", "number", "p99 TPOT / its limit: near 1 is at the limit, small is far below"),
-    Condition("headroom_latency", "load", "number", "p99 latency / its limit: near 1 is at the limit"),
+    Condition(
+        "headroom_ttft",
+        "load",
+        "number",
+        "TTFT / its limit, at the limit's percentile: near 1 is at the limit, small far below",
+    ),
+    Condition(
+        "headroom_tpot",
+        "load",
+        "number",
+        "TPOT / its limit, at the limit's percentile: near 1 is at the limit, small far below",
+    ),
+    Condition(
+        "headroom_latency", "load", "number", "latency / its limit, at the limit's percentile: near 1 is at the limit"
+    ),
     Condition("coalesced", "load", "flag", "overdue queries were handed over together (latencies unchanged)"),
     Condition("whole_sets", "load", "flag", "queries go through the whole sample set, again and again"),
     Condition(

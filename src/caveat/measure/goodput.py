@@ -121,15 +121,19 @@ def limit_checks(slo: Slo | None, tokens: Sequence[Tokens], items: Iterable[Item
 
 
 def limit_conditions(slo: Slo | None, tokens: Sequence[Tokens], items: Iterable[Item]) -> dict[str, float]:
-    """The limits as conditions, and how near p99 came to them."""
+    """The limits as conditions, and how near the percentile that they are for came to them.
+
+    In a scenario that is LoadGen's percentile: it exists of any sample, and the verdict is made of it.
+    """
     if slo is None:
         return {}
     values = {item.metric: item.value for item in items if isinstance(item, Row)}
     conditions: dict[str, float] = {"limit_percentile": SHARES[slo.percentile]}
-    for name, _, _, definition, limit_key, headroom_key in _LIMITS:
+    for name, words, _, definition, limit_key, headroom_key in _LIMITS:
         limit = getattr(slo, name)
-        p99 = values.get(f"{definition.format(source=tokens[0].source if tokens else 'usage')}.p99")
+        own = f"{definition.format(source=tokens[0].source if tokens else 'usage')}.{slo.percentile}"
+        reached = values.get(f"loadgen-{words.lower()}.{slo.percentile}", values.get(own))
         if limit is not None:
             conditions[limit_key] = limit
-            conditions |= {headroom_key: p99 / limit} if p99 is not None else {}
+            conditions |= {headroom_key: reached / limit} if reached is not None else {}
     return conditions
