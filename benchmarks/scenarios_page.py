@@ -86,6 +86,8 @@ def simulator(result: Result) -> Iterator[str]:
         "conversation hour on 8, and one feature at a time. Processor seconds of a process of its own, whole.\n"
     )
     yield f"Taken {result.machine.sentence()}.\n"
+    if "sizes" in result.notes:
+        yield f"The sizes were {result.notes['sizes']}; the time above is theirs.\n"
     heads = ["case", "what", "requests", "CPU s", "µs a request", "MB"]
     rows = [
         [

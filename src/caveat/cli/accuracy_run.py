@@ -19,7 +19,7 @@ from caveat import __version__
 from caveat.cli.asked import UNNAMED
 from caveat.cli.console import emit, heading, show, show_lines
 from caveat.cli.live_view import Interrupt, Progress
-from caveat.cli.measured import is_valid, measured_json
+from caveat.cli.measured import is_valid, measured_json, print_validity
 from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES, RefusedError, UsageError
 from caveat.figures import SHOWN, Figure, Run, Value
 from caveat.ledger import Ledger
@@ -38,7 +38,6 @@ from caveat.publish import cell, plain_table
 from caveat.units import format_quantity
 
 _RANGE = re.compile(r"[\d.]+-[\d.]+")
-_MARKS = {"pass": "ok", "fail": "NO", "unknown": "?", "not applicable": "-"}
 
 ANSWERED_AT_ONCE = 8
 
@@ -192,10 +191,6 @@ def print_accuracy(run: Run) -> None:
         interval = " to ".join(format_quantity(end, unit) for end in ends)
         table.add_row(row.metric, cell(Figure(run, row.metric).text), cell(interval), f"{row.n:,}" if row.n else "")
     show(cell(""), table)
-    heading("validity")
-    validity = plain_table(["", "aspect", "what was found"])
-    for entry in run.validity:
-        validity.add_row(_MARKS[entry.outcome], cell(entry.aspect), cell(entry.sentence))
-    show(validity)
+    print_validity(run)
     heading("notes")
     show_lines([*run.notes, f"unverified: an own measurement; all of it: caveat show {run.id[:SHOWN]}"])

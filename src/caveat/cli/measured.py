@@ -96,6 +96,15 @@ def _run_json(run: Run) -> dict[str, object]:
     }
 
 
+def print_validity(run: Run) -> None:
+    """One sentence a line, with its outcome before it."""
+    heading("validity")
+    validity = plain_table(["", "aspect", "what was found"])
+    for entry in run.validity:
+        validity.add_row(MARKS[entry.outcome], cell(entry.aspect), cell(entry.sentence))
+    show(validity)
+
+
 def print_measured(run: Run) -> None:
     """One run."""
     c = run.conditions
@@ -112,11 +121,7 @@ def print_measured(run: Run) -> None:
         if row is not None:
             table.add_row(key, cell(Figure(run, key).text), cell(_interval(row)), f"{row.n:,}" if row.n else "")
     show(cell(""), table)
-    heading("validity")
-    validity = plain_table(["", "aspect", "what was found"])
-    for entry in run.validity:
-        validity.add_row(MARKS[entry.outcome], cell(entry.aspect), cell(entry.sentence))
-    show(validity)
+    print_validity(run)
     heading("notes")
     show_lines(run.notes)
     if run.primary is not None:

@@ -9,7 +9,7 @@ import msgspec
 
 from caveat.caveats import sentences
 from caveat.cli.console import emit, heading, show, show_lines
-from caveat.cli.measured import FIRST, IN_SCENARIO, MARKS, headline, measured_json, print_sweep, why_not
+from caveat.cli.measured import FIRST, IN_SCENARIO, headline, measured_json, print_sweep, print_validity, why_not
 from caveat.figures import SHOWN, Figure, Row, Run
 from caveat.publish import cell, plain_table
 from caveat.simulator import CLAIMS, Model, basis_words, model_named, shipped_models
@@ -38,11 +38,7 @@ def print_simulated(run: Run) -> None:
     show_lines([interval_words(run)])
     heading("model")
     show_lines([f"validated range: {c.text('validated_range')}", *run.notes[loaded:]])
-    heading("validity")
-    validity = plain_table(["", "aspect", "what was found"])
-    for entry in run.validity:
-        validity.add_row(MARKS[entry.outcome], cell(entry.aspect), cell(entry.sentence))
-    show(validity)
+    print_validity(run)
     if run.primary is not None:
         heading("caveats")
         show_lines([f"{name}: {text}" for name, text in sentences(Figure(run, run.primary))])

@@ -8,6 +8,8 @@ answers at once is in the very next step. `advance` does all three for a replica
 Steps in which nothing but decoding happens are run as one, up to the first finish or the last step for which there is
 KV room; an arrival in between cuts the run at the next boundary. With `stepping` every step is taken by itself. Both
 give the same instants to the last femtosecond.
+
+One state machine and the hot path of a million requests: its parts share all of its state, so they stand in one class.
 """
 
 from __future__ import annotations

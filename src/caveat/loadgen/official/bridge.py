@@ -123,7 +123,7 @@ class IssueCallback:
 def start_test(lg: Any, settings: OfficialSettings, folder: Path, issue: IssueCallback, texts: Texts) -> float:
     """Run the test to its end, which LoadGen decides; its thread is the calling one. Returns how long it took, in s."""
     sut = lg.ConstructSUT(issue, _flush)
-    library = lg.ConstructQSL(settings.library(), settings.performance_samples, texts.load, texts.unload)
+    library = lg.ConstructQSL(settings.all_samples(), settings.performance_samples, texts.load, texts.unload)
     began_s = time.monotonic()
     try:
         # The last argument is the file of audit settings that would override ours: one that is not there.

@@ -86,21 +86,21 @@ class OfficialSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         _whole("min_queries", self.min_queries, 1, MAX_SAMPLES)
         _whole("samples_per_query", self.samples_per_query, 1, 1024)
         _whole("performance_samples", self.performance_samples, 1, MAX_SAMPLES)
-        _whole("total_samples", self.library(), self.performance_samples, MAX_SAMPLES)
+        _whole("total_samples", self.all_samples(), self.performance_samples, MAX_SAMPLES)
         _whole("offline_in_flight", self.offline_in_flight, 1, 60_000)
         for name in _SEEDS:
             _whole(name, getattr(self, name), 0, (1 << 64) - 1)
         _check_times(self)
         _check_limits(self)
         for name, least in (("input_tokens", 1), ("output_tokens", 1), ("prompts", 0)):
-            _check_lengths(name, getattr(self, name), least, self.library())
+            _check_lengths(name, getattr(self, name), least, self.all_samples())
         if self.prompts and self.distinct_prompts:
             raise UsageError("official.distinct_prompts: found texts of your own in prompts, expected one of the two")
         schedule = self.schedule()
         if schedule is not None and schedule.target_qps * self.min_duration_s > MAX_SAMPLES:
             raise UsageError(f"official.target_qps: found {self.target_qps}, expected at most {MAX_SAMPLES:,} queries")
 
-    def library(self) -> int:
+    def all_samples(self) -> int:
         """Samples of the whole library."""
         return self.performance_samples if self.total_samples is None else self.total_samples
 
