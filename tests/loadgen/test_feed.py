@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caveat.loadgen.feed import HORIZON_NS, PREPARED_AHEAD, READ_AHEAD, Feed, PlanSource, Slice, Ticket, tickets
+from caveat.loadgen.feed import HORIZON_NS, PREPARED_AHEAD, READ_AHEAD, Feed, PlanSource
+from caveat.loadgen.tickets import Slice, Ticket, tickets
 from caveat.workload import PlanBlock
 from tests.loadgen.plans import Chains, Flat, column
 

@@ -2,7 +2,8 @@
 
 from array import array
 
-from caveat.loadgen.rows import MEASURED, PACKED, ROWS, Rows, Words, batch
+from caveat.loadgen.frames import pack_parcel, unpack_parcel
+from caveat.loadgen.rows import MEASURED, PACKED, ROWS, Parcel, Rows, Words, batch
 from caveat.measure import COLUMNS, schema
 
 START_NS = 1_000_000
@@ -14,6 +15,19 @@ def packed(**values: int) -> list[int]:
     return [values.get(name, unknown.get(kind, -1)) for name, kind in PACKED]
 
 
+def parcel(block, start_ns=0, finishes=(), errors=(), tokens=None):
+    """A block with its words."""
+    return Parcel(
+        packed=block.packed,
+        start_ns=start_ns,
+        finishes=list(finishes),
+        errors=list(errors),
+        texts=block.texts,
+        tokens=tokens or {},
+        chunks={row: times.tobytes() for row, times in block.chunks.items()},
+    )
+
+
 def test_packed_and_sparse_columns_are_those_of_the_schema():
     """Each column has one source."""
     sparse = {"output_tokens_client", "error_text", "chunk_ns"}
@@ -21,7 +35,7 @@ def test_packed_and_sparse_columns_are_those_of_the_schema():
 
 
 def test_a_row_comes_back_as_it_was_and_what_is_not_known_as_null():
-    """Instants count from the start of the plan; one before it is negative."""
+    """Also through the pipes. Instants count from the start of the plan; one before it is negative."""
     rows = Rows()
     rows.add(*packed(request=5, ready_ns=START_NS - 10, end_ns=START_NS + 7, chunks=0, error_class=0))
     rows.add_text("gone")
@@ -29,7 +43,9 @@ def test_a_row_comes_back_as_it_was_and_what_is_not_known_as_null():
     rows.add_chunks(array("q", [START_NS + 3, START_NS + 9]))
     rows.add_answer(["a", " b"])
     (block,) = rows.take()
-    made = batch(block, START_NS, ["stop", "length"], ["refused"], {1: 2})
+    sent = parcel(block, START_NS, ["stop", "length"], ["refused"], {1: 2})
+    made = batch(unpack_parcel(pack_parcel(sent)))
+    assert made.equals(batch(sent)) and len(sent) == 2
     assert made.schema.equals(schema(), check_metadata=True)
     first, second = made.to_pylist()
     assert {key: value for key, value in first.items() if value is not None} == {
@@ -56,7 +72,7 @@ def test_blocks_are_full_or_taken_and_nothing_is_given_twice():
         rows.add_text(str(number))
     blocks = rows.take()
     assert [len(block) for block in blocks] == [ROWS, 3] and rows.take() == []
-    numbers = [n for block in blocks for n in batch(block, 0, [], [], {}).column("request").to_pylist()]
+    numbers = [n for block in blocks for n in batch(parcel(block)).column("request").to_pylist()]
     assert numbers == list(range(ROWS + 3))
     assert blocks[1].texts == {0: str(ROWS), 1: str(ROWS + 1), 2: str(ROWS + 2)}
 

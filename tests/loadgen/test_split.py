@@ -4,9 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caveat.loadgen.feed import PlanSource, Ticket, tickets
+from caveat.loadgen.feed import PlanSource
 from caveat.loadgen.frames import pack_slice, unpack_slice
 from caveat.loadgen.split import split
+from caveat.loadgen.tickets import Ticket, tickets
 from caveat.workload import NO_REQUEST, PlanBlock
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from caveat.loadgen.rows import Rows
-from caveat.loadgen.writer import Writer
+from caveat.loadgen.writer import Writer, into
 from caveat.measure import Kept
 from tests.loadgen.test_rows import packed
 
@@ -23,7 +23,7 @@ def written(writer, *answers):
 def test_answers_are_counted_and_kept_under_the_number_of_their_request():
     """Whole text and length of the first delta; a request that failed has no answer, an empty one has."""
     sink, told = Kept(), []
-    writer = Writer(sink, lambda text: len(text.split()), lambda *answer: told.append(answer))
+    writer = Writer(into(sink), lambda text: len(text.split()), lambda *answer: told.append(answer))
     assert writer.wants_text
     written(writer, ["a b", " c"], None, [])
     assert told == [(7, "a b c", 3), (9, "", 0)]
@@ -32,9 +32,9 @@ def test_answers_are_counted_and_kept_under_the_number_of_their_request():
 
 def test_answers_are_not_wanted_unless_somebody_counts_or_keeps_them():
     """The hot path keeps no text for nothing."""
-    assert not Writer(Kept(), None).wants_text
-    assert Writer(Kept(), len).wants_text
-    assert Writer(Kept(), None, lambda *_: None).wants_text
+    assert not Writer(into(Kept()), None).wants_text
+    assert Writer(into(Kept()), len).wants_text
+    assert Writer(into(Kept()), None, lambda *_: None).wants_text
 
 
 def test_an_error_of_the_keeper_ends_the_run_and_is_raised():
@@ -44,7 +44,7 @@ def test_an_error_of_the_keeper_ends_the_run_and_is_raised():
         raise OSError("no space left")
 
     sink = Kept()
-    writer = Writer(sink, None, full)
+    writer = Writer(into(sink), None, full)
     with pytest.raises(OSError, match="no space"):
         written(writer, ["a"])
     assert writer.failed()

@@ -15,13 +15,13 @@ from typing import Any, Protocol, cast
 import httptools
 
 from caveat.loadgen.answers import NOT_JSON, Answer, Dialect, Usage
-from caveat.loadgen.feed import Ticket
+from caveat.loadgen.conclusion import MAX_ERROR_BODY, Fault, cut_off, overdue, stream_fault
 from caveat.loadgen.loop_watch import LoopWatch
 from caveat.loadgen.settings import Settings, ns
 from caveat.loadgen.sse import EventSplitter, TooLongError
+from caveat.loadgen.tickets import Ticket
 
 MAX_HEAD_BYTES = 256 << 10
-_MAX_ERROR_BODY = 4096
 
 
 class Owner(Protocol):
@@ -79,7 +79,7 @@ class Connection(asyncio.Protocol):
         self.bytes = self.chunks = self.status = 0
         self.usage: Usage | None = None
         self.finish: str | None = None
-        self.failure: tuple[str, str | bytes] | None = None
+        self.failure: Fault | None = None
         self.complete = self.excess = self.keep_alive = self.event_stream = self.delimited = False
         self._body: list[bytes] = []
         self.text: list[str] = []
@@ -153,16 +153,10 @@ class Connection(asyncio.Protocol):
         self._fd = -1
         if self.ticket is None:
             self._owner.lost(self)
-        elif self.done_ns:
-            self._conclude()  # [DONE] had come: nothing is missing but the end of the body
-        elif not self.first_byte_ns:
-            self._fail("reset-before-first-byte", str(exc or "closed by the server"))
-        elif exc is not None:
-            self._fail("reset-mid-stream", str(exc))
-        elif self.status and not self.delimited:
-            self._conclude()  # no length and no chunks: the end of the connection is the end of the answer
+        elif fault := cut_off(self, exc):
+            self._fail(*fault)
         else:
-            self._fail("truncated", f"closed after {self.bytes} bytes, before the end of the body")
+            self._conclude()
 
     # What httptools calls
 
@@ -196,7 +190,7 @@ class Connection(asyncio.Protocol):
         except TooLongError as error:
             self.failure = ("too-large", str(error))
         except NOT_JSON as error:
-            self.failure = ("malformed-sse", f"{error}: {body[:_MAX_ERROR_BODY].decode('utf-8', 'replace')}")
+            self.failure = ("malformed-sse", f"{error}: {body[:MAX_ERROR_BODY].decode('utf-8', 'replace')}")
 
     def on_message_complete(self) -> None:
         """The answer is whole; 1xx answers only announce it."""
@@ -236,37 +230,27 @@ class Connection(asyncio.Protocol):
 
     def _conclude(self) -> None:
         """The server has said all it had to say; whether that is an answer is told here."""
-        if self._stream and self.status and 200 <= self.status < 300:
-            self._conclude_stream()
-        elif 200 <= self.status < 300:
-            self._conclude_whole()
-        else:
-            self._fail(f"http-{self.status}", b"".join(self._body)[:_MAX_ERROR_BODY], keep=True)
-
-    def _conclude_stream(self) -> None:
-        if not self.event_stream:
-            self._fail("not-a-stream", b"".join(self._body)[:_MAX_ERROR_BODY], keep=True)
-        elif not self.done_ns and self.finish is None:
-            self._fail(
-                "truncated", f"the stream ended after {self.chunks} deltas without finish reason or [DONE]", keep=True
-            )
-        elif self.finish is None and not self.chunks:
-            self._fail("empty", f"{self.bytes} bytes and [DONE], without a delta or a finish reason", keep=True)
+        body = b"".join(self._body)
+        if not 200 <= self.status < 300:
+            self._fail(f"http-{self.status}", body[:MAX_ERROR_BODY], keep=True)
+        elif not self._stream:
+            self._conclude_whole(body)
+        elif fault := stream_fault(self, body):
+            self._fail(*fault, keep=True)
         else:
             self._end("", "", reusable=self.keep_alive)
 
-    def _conclude_whole(self) -> None:
-        body = b"".join(self._body)
+    def _conclude_whole(self, body: bytes) -> None:
         try:
             answer = self._dialect.whole(body)
         except NOT_JSON as error:
-            self._fail("malformed-json", f"{error}: {body[:_MAX_ERROR_BODY].decode('utf-8', 'replace')}", keep=True)
+            self._fail("malformed-json", f"{error}: {body[:MAX_ERROR_BODY].decode('utf-8', 'replace')}", keep=True)
             return
         self._note(answer)
         if self.failure:
             self._fail(*self.failure, keep=True)
         elif answer.choices is None:
-            self._fail("malformed-json", body[:_MAX_ERROR_BODY], keep=True)
+            self._fail("malformed-json", body[:MAX_ERROR_BODY], keep=True)
         else:
             self.text.append(self._dialect.text(answer) if self._keeps_text else "")
             self._end("", "", reusable=self.keep_alive)
@@ -277,10 +261,8 @@ class Connection(asyncio.Protocol):
         if self.done_ns and now_ns - self.done_ns > ns(1.0):
             self.keep_alive = False
             self._conclude()  # [DONE] came and the body never ends: that is not the answer's fault
-        elif now_ns - self.issued_ns > ns(settings.timeout_s):
-            self._fail("timeout", f"no end after {settings.timeout_s:g} s")
-        elif self.first_byte_ns and now_ns - self.last_ns > ns(settings.idle_s):
-            self._fail("stalled", f"nothing for {settings.idle_s:g} s after {self.bytes} bytes")
+        elif fault := overdue(self, now_ns, ns(settings.timeout_s), ns(settings.idle_s)):
+            self._fail(*fault)
 
     def cancel(self) -> None:
         """Give up because the run is over."""

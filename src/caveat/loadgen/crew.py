@@ -16,7 +16,6 @@ from typing import BinaryIO, cast
 import msgspec
 
 from caveat.errors import CaveatError
-from caveat.loadgen.feed import Slice
 from caveat.loadgen.frames import (
     FAILURE,
     FLYING,
@@ -29,12 +28,14 @@ from caveat.loadgen.frames import (
     START,
     pack_slice,
     read_frame,
-    unpack_batch,
+    unpack_parcel,
     write_frame,
 )
 from caveat.loadgen.generator import Setup, start_clock
+from caveat.loadgen.rows import batch
 from caveat.loadgen.selfcheck import ProcessReport
 from caveat.loadgen.split import split
+from caveat.loadgen.tickets import Slice
 from caveat.loadgen.worker import Failure, WorkerOrder
 from caveat.measure import Clock, Sink
 from caveat.workload import Plan
@@ -210,7 +211,7 @@ class _Crew:
 
     def _handle(self, worker: Worker, kind: bytes, payload: bytes) -> None:
         if kind == SAMPLES:
-            self._sink.take(unpack_batch(payload))
+            self._sink.take(batch(unpack_parcel(payload)))
         elif kind == FLYING:
             self._note_flying(worker, int(payload))
         elif kind == REPORT:

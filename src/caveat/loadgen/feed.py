@@ -11,27 +11,16 @@ import heapq
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
+from caveat.loadgen.tickets import Slice, Ticket, tickets
 from caveat.units import NS_PER_S
-from caveat.workload import NO_REQUEST, Plan, PlanBlock, Queries
+from caveat.workload import NO_REQUEST, Plan, Queries
 
 HORIZON_NS = NS_PER_S
 PREPARED_AHEAD = 512
 PREPARED_BYTES = 32 << 20
 READ_AHEAD = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """Some requests of a plan: the numbers that they have in it, and their columns."""
-
-    numbers: tuple[int, ...] | range
-    block: PlanBlock
 
 
 class Source(Protocol):
@@ -68,33 +57,6 @@ class PlanSource:
     def ended(self) -> bool:
         """Whether the last block was given."""
         return self._ended
-
-
-@dataclass(slots=True)
-class Ticket:
-    """One request on its way: what the plan says about it, when it became due, and its bytes once they are made."""
-
-    number: int
-    session: int
-    turn: int
-    scheduled_ns: int
-    ready_ns: int
-    after: int
-    think_ns: int
-    input_tokens: int
-    output_tokens: int
-    prefix: tuple[int, ...]
-    payload: bytes | None = None
-    sample: int = NO_REQUEST
-
-    @property
-    def text(self) -> int:
-        """The number that its text is made from: that of its sample, where it asks one of a set."""
-        return self.number if self.sample == NO_REQUEST else self.sample
-
-    def __lt__(self, other: Ticket) -> bool:
-        """By the time they are due, then by number: a total order."""
-        return (self.ready_ns, self.number) < (other.ready_ns, other.number)
 
 
 class EndTimes:
@@ -257,46 +219,3 @@ class Feed:
         ready_ns = end_ns + ticket.think_ns
         ticket.ready_ns = ready_ns if self._closed else max(ready_ns, ticket.scheduled_ns)
         heapq.heappush(self._due, ticket)
-
-
-def tickets(piece: Slice, start_ns: int) -> Iterator[Ticket]:
-    """The rows of a slice. Columns are turned into lists once: reading an array's items one by one is slow."""
-    block = piece.block
-    count = len(block)
-
-    def column(values: npt.NDArray[np.int64], default: int) -> list[int]:
-        return values.tolist() if len(values) else [default] * count
-
-    prefix_ends = column(block.prefix_ends, 0)
-    prefix_blocks = block.prefix_blocks.tolist()
-    begin = 0
-    rows = zip(
-        piece.numbers,
-        column(block.session, NO_REQUEST),
-        column(block.turn, NO_REQUEST),
-        (block.at_ns + start_ns).tolist(),
-        column(block.after, NO_REQUEST),
-        column(block.think_ns, 0),
-        block.input_tokens.tolist(),
-        block.output_tokens.tolist(),
-        prefix_ends,
-        column(block.sample, NO_REQUEST),
-        strict=True,
-    )
-    for number, session, turn, scheduled_ns, after, think_ns, input_tokens, output_tokens, end, sample in rows:
-        prefix = tuple(prefix_blocks[begin:end]) if end > begin else ()
-        begin = max(begin, end)
-        yield Ticket(
-            number,
-            session,
-            turn,
-            scheduled_ns,
-            0,
-            after,
-            think_ns,
-            input_tokens,
-            output_tokens,
-            prefix,
-            None,
-            sample,
-        )

@@ -22,13 +22,15 @@ from caveat.loadgen.body import Decoding, RequestBytes, escaped
 from caveat.loadgen.clock import WallClock
 from caveat.loadgen.dataset import read_dataset
 from caveat.loadgen.endpoint import Endpoint
-from caveat.loadgen.feed import PlanSource, Source, Ticket
+from caveat.loadgen.feed import PlanSource, Source
 from caveat.loadgen.offering import Offering, Order
 from caveat.loadgen.prompts import Prompts, PromptSettings
+from caveat.loadgen.rows import Parcel
 from caveat.loadgen.selfcheck import ClientHealth, ProcessReport, health_of, process_report
 from caveat.loadgen.settings import Settings, check_processes
+from caveat.loadgen.tickets import Ticket
 from caveat.loadgen.tokens import token_counter
-from caveat.loadgen.writer import KeepAnswer, Writer
+from caveat.loadgen.writer import KeepAnswer, Writer, into
 from caveat.measure import Cancel, Clock, Sink
 from caveat.workload import Plan, Queries, queries_of
 
@@ -119,7 +121,7 @@ class HttpTarget:
         self._share = Share(
             self.setup, plan.block_tokens, plan.concurrency, self._environ, queries_of(plan), self._keep
         )
-        return self._share.offer(PlanSource(plan), sink, lambda: start_clock(clock, LEAD_NS), cancelled)
+        return self._share.offer(PlanSource(plan), into(sink), lambda: start_clock(clock, LEAD_NS), cancelled)
 
 
 class Share:
@@ -152,13 +154,12 @@ class Share:
         return self._offering.in_flight() if self._offering is not None else None
 
     def offer(
-        self, source: Source, sink: Sink, start: Callable[[], int], cancelled: Callable[[], bool]
+        self, source: Source, take: Callable[[Parcel], None], start: Callable[[], int], cancelled: Callable[[], bool]
     ) -> ProcessReport:
         """Run an event loop until the share is done. `start` gives the plan's time 0 once connections stand."""
-        import pyarrow  # noqa: F401  (loading it takes 0.1 s, which must not fall into the run)
         import uvloop
 
-        writer = Writer(sink, self._counter, self._keep)
+        writer = Writer(take, self._counter, self._keep)
         try:
             # The Runner turns Ctrl-C into a cancelled task, so that everything is closed on the way out.
             with calm(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

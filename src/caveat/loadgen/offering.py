@@ -17,14 +17,16 @@ from caveat.loadgen.answers import Dialect
 from caveat.loadgen.connection import Connection
 from caveat.loadgen.dialects import DIALECTS
 from caveat.loadgen.endpoint import Endpoint
-from caveat.loadgen.failures import connect_failure
-from caveat.loadgen.feed import Feed, Source, Ticket
+from caveat.loadgen.feed import Feed, Source
+from caveat.loadgen.flights import Flights
 from caveat.loadgen.loop_watch import LoopWatch
+from caveat.loadgen.places import Places
 from caveat.loadgen.pool import Pool
 from caveat.loadgen.recorder import Recorder
 from caveat.loadgen.rows import Rows
 from caveat.loadgen.settings import Settings, ns
 from caveat.loadgen.tally import Tally
+from caveat.loadgen.tickets import Ticket
 from caveat.loadgen.writer import Writer
 from caveat.workload import Queries
 
@@ -63,12 +65,9 @@ class Offering:
         self._recorder = Recorder(self._rows, writer, self.tally, order.settings, order.secrets)
         self.due_ns = NEVER_NS  # read by every connection: what is due is sent before the loop turns again
         self._pool = Pool(self._loop, order.endpoint, order.settings.connect_timeout_s, self._connection)
+        self._flights: Flights[Connection] = Flights(self._loop, self._pool, self._unsent)
         self._alarm = alarm(self._loop, self._ring)
-        self._flying: set[Connection] = set()
-        self._connecting: dict[asyncio.Task[None], Ticket] = {}
-        self._places = order.concurrency or 0  # free ones
-        self._begun = 0  # with queries: requests of the present one that were sent,
-        self._query_ns = 0  # and when it began
+        self._places = Places(order.concurrency, order.queries) if order.concurrency is not None else None
         self._over: asyncio.Future[None] = self._loop.create_future()
         self._drain_until_ns = 0  # set once feeding has stopped
         self._sweep_ns = self._flush_ns = 0
@@ -116,13 +115,8 @@ class Offering:
         """Leave nothing open, whatever happened before; what is still in flight gets its row."""
         self.watch.stop()
         self._alarm.close()
-        tasks = list(self._connecting)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._flights.close()
         self._pool.close()
-        for connection in list(self._flying):
-            connection.cancel()
         self._writer.put(self._rows.take())
 
     def opened(self) -> int:
@@ -152,44 +146,26 @@ class Offering:
     def _send_due(self, now_ns: int) -> None:
         feed = self._feed
         assert feed is not None
-        closed = self._order.concurrency is not None
-        while not self._drain_until_ns and (not closed or self._has_place()):
+        places = self._places
+        while not self._drain_until_ns and (places is None or places.any()):
             ticket = feed.pop(now_ns) or self._read_more(feed, now_ns)
             if ticket is None:
                 break
-            if closed:
-                self._places -= 1
-                ticket.ready_ns = max(ticket.ready_ns, self._issued_ns(now_ns), self._start_ns)
+            if places is not None:
+                ticket.ready_ns = max(ticket.ready_ns, places.take(now_ns), self._start_ns)
             self._send(ticket, now_ns)
             now_ns = time.monotonic_ns()
-        self._set_alarm(feed, closed)
-        if not self._flying and not self._connecting:
+        self._set_alarm(feed)
+        if not len(self._flights):
             self._end_if_over()
-
-    def _has_place(self) -> bool:
-        """Whether a closed loop may send: a place is free, or in whole queries, this one is not yet sent whole."""
-        if self._order.queries is None:
-            return self._places > 0
-        if self._places == self._order.concurrency:
-            self._begun = 0
-        return self._begun < self._order.queries.samples
-
-    def _issued_ns(self, now_ns: int) -> int:
-        """When a request of a closed loop becomes due: now, or with the others of its query."""
-        if self._order.queries is None:
-            return now_ns
-        if not self._begun:
-            self._query_ns = now_ns
-        self._begun += 1
-        return self._query_ns
 
     def _read_more(self, feed: Feed, now_ns: int) -> Ticket | None:
         feed.read(now_ns)
         return feed.pop(now_ns)
 
-    def _set_alarm(self, feed: Feed, closed: bool) -> None:
+    def _set_alarm(self, feed: Feed) -> None:
         next_ns = feed.next_ns()
-        if next_ns is None or self._drain_until_ns or (closed and self._places == 0):
+        if next_ns is None or self._drain_until_ns or (self._places is not None and not self._places.free):
             self.due_ns = NEVER_NS
         elif next_ns != self.due_ns:
             self.due_ns = next_ns
@@ -198,44 +174,14 @@ class Offering:
     def _send(self, ticket: Ticket, now_ns: int) -> None:
         self.tally.sent += 1
         self.tally.late.add(now_ns - ticket.ready_ns)
-        connection = self._pool.take(now_ns)
-        if connection is not None:
-            connection.connected_ns = 0  # an old one: nothing was connected for this request
-            self._flying.add(connection)
-            connection.begin(ticket, now_ns)
-        else:
-            self._send_on_new(ticket, now_ns)
-        in_flight = self.in_flight()
+        self._flights.send(ticket, now_ns)
+        in_flight = len(self._flights)
         if in_flight > self.tally.in_flight_most:
             self.tally.in_flight_most = in_flight
 
     def in_flight(self) -> int:
         """Requests that were taken up and are not over."""
-        return len(self._flying) + len(self._connecting)
-
-    def _send_on_new(self, ticket: Ticket, issued_ns: int) -> None:
-        task = self._loop.create_task(self._connect(ticket, issued_ns))
-        self._connecting[task] = ticket
-        task.add_done_callback(self._never_connected)
-
-    async def _connect(self, ticket: Ticket, issued_ns: int) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        try:
-            connection = await self._pool.connect()
-        except Exception as error:  # classified, never lost: whatever it is, the request has failed
-            del self._connecting[task]
-            self._unsent(ticket, connect_failure(error), str(error) or type(error).__name__)
-        else:
-            del self._connecting[task]
-            self._flying.add(connection)
-            connection.begin(ticket, issued_ns)
-
-    def _never_connected(self, task: asyncio.Task[None]) -> None:
-        """A task that was cancelled, perhaps before it took its first step, still owes its row."""
-        ticket = self._connecting.pop(task, None)
-        if ticket is not None:
-            self._unsent(ticket, "cancelled", "the run was stopped")
+        return len(self._flights)
 
     # Ends
 
@@ -243,47 +189,46 @@ class Offering:
         """A request is over: its row, then the connection's next."""
         ticket = connection.ticket
         assert ticket is not None
-        self._flying.discard(connection)
-        if error == "reset-before-first-byte" and not self._drain_until_ns and self._pool.may_have_closed(connection):
-            connection.ticket = None
-            ticket.payload = self._order.make(ticket)  # the same bytes again
-            self._send_on_new(ticket, connection.issued_ns)
+        self._flights.flying.discard(connection)
+        if error and not self._drain_until_ns and self._flights.sent_again(connection, error, self._order.make):
             return
         self._recorder.ended(connection, ticket, error, text, draining=self._drain_until_ns > 0)
         end_ns = connection.end_ns
         connection.ticket = None
         if reusable:
             self._pool.put(connection)
-        self._after_end(ticket, end_ns, 1)
+        self._after_end(ticket, end_ns, frees_place=True)
 
     def _unsent(self, ticket: Ticket, error: str, text: str) -> None:
         """No connection could be made. In a closed loop its place rests for a moment."""
         now_ns = time.monotonic_ns()
         self._recorder.unsent(ticket, error, text, now_ns, draining=self._drain_until_ns > 0)
-        if self._order.concurrency is None or error == "cancelled":
-            self._after_end(ticket, now_ns, 1)
-        else:
-            self._after_end(ticket, now_ns, 0)
+        rests = self._places is not None and error != "cancelled"
+        self._after_end(ticket, now_ns, frees_place=not rests)
+        if rests:
             self._loop.call_later(REST_S, self._place_rested)
 
-    def _after_end(self, ticket: Ticket, end_ns: int, places: int) -> None:
+    def _after_end(self, ticket: Ticket, end_ns: int, *, frees_place: bool) -> None:
         assert self._feed is not None
         released = self._feed.ended(ticket.number, end_ns)
-        self._places += places
-        if released or self._order.concurrency is not None:
+        if self._places is not None:
+            self._places.free += frees_place
             self.fire(time.monotonic_ns())
-        elif not self._flying:
+        elif released:
+            self.fire(time.monotonic_ns())
+        elif not self._flights.flying:
             self._loop.call_soon(self._end_if_over)
 
     def _place_rested(self) -> None:
-        self._places += 1
+        assert self._places is not None
+        self._places.free += 1
         self.fire(time.monotonic_ns())
 
     def lost(self, connection: Connection) -> None:
         """An idle connection was closed by the server: the pool finds out when it is taken."""
 
     def _end_if_over(self) -> None:
-        if self._over.done() or self._flying or self._connecting or self._feed is None:
+        if self._over.done() or len(self._flights) or self._feed is None:
             return
         if self._drain_until_ns or self._feed.over():
             self._over.set_result(None)
@@ -318,7 +263,7 @@ class Offering:
             while more := feed.prepare():
                 if time.monotonic_ns() - now_ns > _PREPARE_NS:
                     break
-            self._set_alarm(feed, self._order.concurrency is not None)
+            self._set_alarm(feed)
         except Exception as error:  # the plan and the prompts are foreign code
             self._stop_with(error)
             return
@@ -327,16 +272,12 @@ class Offering:
             self._loop.call_soon(self._prepare)
 
     def _sweep(self, now_ns: int) -> None:
-        for connection in list(self._flying):
-            connection.check(now_ns)
+        self._flights.check(now_ns)
         if not self._drain_until_ns and (self._cancelled() or self._writer.failed()):
             self._drain_until_ns = now_ns + (0 if self._writer.failed() else ns(self._order.settings.drain_s))
             self.due_ns = NEVER_NS
         if self._drain_until_ns and now_ns >= self._drain_until_ns:
-            for connection in list(self._flying):
-                connection.cancel()
-            for task in list(self._connecting):
-                task.cancel()
+            self._flights.cancel()
         elif not self._drain_until_ns:
             self.fire(now_ns)  # also finds out that all is over, or that a late pipe has brought more
         self._end_if_over()

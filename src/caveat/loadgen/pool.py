@@ -7,15 +7,17 @@ import socket
 import ssl
 import time
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from caveat.errors import InputError
 from caveat.loadgen.connection import Connection
 from caveat.loadgen.endpoint import Endpoint
 
 MAX_IDLE = 65_536
+C = TypeVar("C", bound=Connection)
 
 
-class Pool:
+class Pool(Generic[C]):
     """Idle connections, the one used last on top: few connections stay warm, the others grow old and are dropped.
 
     Some servers (llama.cpp's, after a stream) close a connection behind an answer without having said so. Until one
@@ -29,12 +31,12 @@ class Pool:
         loop: asyncio.AbstractEventLoop,
         endpoint: Endpoint,
         timeout_s: float,
-        make: Callable[[], Connection],
+        make: Callable[[], C],
     ) -> None:
         self._loop, self._endpoint, self._timeout_s, self._make = loop, endpoint, timeout_s, make
         self._address = endpoint.address()
         self._tls = tls_context(endpoint) if self._address.secure else None
-        self._idle: list[Connection] = []
+        self._idle: list[C] = []
         self.where: str | None = None  # numeric address, once resolved
         self.opened = 0
         self._keeps: bool | None = None  # whether the server keeps connections; None: not known yet
@@ -60,7 +62,7 @@ class Pool:
             return candidate
         return distinct[0]
 
-    def take(self, now_ns: int) -> Connection | None:
+    def take(self, now_ns: int) -> C | None:
         """An idle connection that is good for another request, or None. Those that are not are closed."""
         while self._idle:
             connection = self._idle.pop()
@@ -69,7 +71,7 @@ class Pool:
             connection.close()
         return None
 
-    def put(self, connection: Connection) -> None:
+    def put(self, connection: C) -> None:
         """It has carried an answer and is idle again."""
         connection.answers += 1
         if connection.answers == 2 and self._keeps is None:
@@ -79,7 +81,7 @@ class Pool:
         else:
             connection.close()
 
-    def may_have_closed(self, connection: Connection) -> bool:
+    def may_have_closed(self, connection: C) -> bool:
         """Whether a connection that was closed before the answer's first byte was closed behind the answer before it.
 
         So it is taken where the server was never seen to keep one, and then no other is used a second time. That is
@@ -93,7 +95,7 @@ class Pool:
             self._idle.pop().close()
         return True
 
-    async def connect(self) -> Connection:
+    async def connect(self) -> C:
         """A new connection. Raises OSError, ssl.SSLError or TimeoutError."""
         async with asyncio.timeout(self._timeout_s):
             where = await self.resolve()
@@ -115,7 +117,7 @@ class Pool:
             for task in late:
                 task.cancel()
             done = await asyncio.gather(*tasks, return_exceptions=True)
-            self._idle += [item for item in done if isinstance(item, Connection)]
+            self._idle += [item for item in done if not isinstance(item, BaseException)]
             self.refresh(time.monotonic_ns())
 
     def refresh(self, now_ns: int) -> None:

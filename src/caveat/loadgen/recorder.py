@@ -8,10 +8,10 @@ from caveat.loadgen.answers import Usage
 from caveat.loadgen.connection import Connection
 from caveat.loadgen.endpoint import HIDDEN
 from caveat.loadgen.failures import CLIENT_LIMITS, readable
-from caveat.loadgen.feed import Ticket
 from caveat.loadgen.rows import DRAIN, MEASURED, WARMUP, Rows
 from caveat.loadgen.settings import Settings, ns
 from caveat.loadgen.tally import Tally
+from caveat.loadgen.tickets import Ticket
 from caveat.loadgen.writer import Writer
 
 

@@ -1,4 +1,4 @@
-"""Rows: samples as they end, packed into a byte buffer, and the Arrow batches made of them.
+"""Rows: samples as they end, packed into a byte buffer; parcels, which may travel; Arrow batches made of them.
 
 One `struct` call a sample is the cheapest way from Python integers to columns, and leaves no object behind. What
 is not known is packed as 0 (times, which are never 0 on the machine's clock) or -1 (counts) and becomes null.
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -101,6 +102,25 @@ class Block:
         return int(_NUMBER.unpack_from(self.packed, row * _ROW.size)[0])
 
 
+class Parcel(msgspec.Struct, frozen=True, kw_only=True):
+    """A block on its way to a sink, with all that its numbers mean.
+
+    `start_ns` is the plan's time 0 on the machine's clock; `tokens` maps a row to what a tokenizer of ours counted,
+    `chunks` to the instants of its deltas, 8 bytes each.
+    """
+
+    packed: bytes
+    start_ns: int
+    finishes: list[str]
+    errors: list[str]
+    texts: dict[int, str]
+    tokens: dict[int, int]
+    chunks: dict[int, bytes]
+
+    def __len__(self) -> int:
+        return len(self.packed) // _ROW.size
+
+
 class Rows:
     """Collects samples; `take` gives the blocks that are ready."""
 
@@ -149,24 +169,19 @@ class Rows:
         self._begin()
 
 
-def batch(
-    block: Block, start_ns: int, finishes: list[str], errors: list[str], client_tokens: dict[int, int]
-) -> pa.RecordBatch:
-    """A block as a batch of the samples schema. `start_ns` is the plan's time 0 on the machine's clock.
-
-    `client_tokens` maps a row to the tokens that a tokenizer of ours counted.
-    """
+def batch(parcel: Parcel) -> pa.RecordBatch:
+    """A parcel as a batch of the samples schema."""
     import pyarrow as pa
 
-    words = {"phase": list(PHASES), "finish": finishes, "error": errors}
-    table = np.frombuffer(block.packed, np.int64).reshape(len(block), len(PACKED))
-    columns = {
-        name: _coded(table[:, place], words[kind]) if kind in words else _numbers(table[:, place], kind, start_ns)
-        for place, (name, kind) in enumerate(PACKED)
-    }
-    columns["output_tokens_client"] = _sparse(client_tokens, len(block), pa.int64())
-    columns["error_text"] = _sparse(block.texts, len(block), pa.string())
-    columns["chunk_ns"] = _chunk_times(block, start_ns)
+    words = {"phase": list(PHASES), "finish": parcel.finishes, "error": parcel.errors}
+    table = np.frombuffer(parcel.packed, np.int64).reshape(len(parcel), len(PACKED))
+    columns = {}
+    for place, (name, kind) in enumerate(PACKED):
+        values = table[:, place]
+        columns[name] = _coded(values, words[kind]) if kind in words else _numbers(values, kind, parcel.start_ns)
+    columns["output_tokens_client"] = _sparse(parcel.tokens, len(parcel), pa.int64())
+    columns["error_text"] = _sparse(parcel.texts, len(parcel), pa.string())
+    columns["chunk_ns"] = _chunk_times(parcel)
     return pa.record_batch([columns[item.name] for item in schema()], schema=schema())
 
 
@@ -195,11 +210,11 @@ def _coded(codes: npt.NDArray[np.int64], words: list[str]) -> pa.Array:
     ).dictionary_decode()
 
 
-def _chunk_times(block: Block, start_ns: int) -> pa.Array:
+def _chunk_times(parcel: Parcel) -> pa.Array:
     import pyarrow as pa
 
     kind = pa.list_(pa.int64())
-    if not block.chunks:
-        return pa.nulls(len(block), kind)
-    times = [block.chunks.get(row) for row in range(len(block))]
-    return pa.array([None if t is None else np.frombuffer(t, np.int64) - start_ns for t in times], kind)
+    if not parcel.chunks:
+        return pa.nulls(len(parcel), kind)
+    times = [parcel.chunks.get(row) for row in range(len(parcel))]
+    return pa.array([None if t is None else np.frombuffer(t, np.int64) - parcel.start_ns for t in times], kind)

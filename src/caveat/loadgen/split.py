@@ -8,7 +8,7 @@ from dataclasses import fields
 import numpy as np
 import numpy.typing as npt
 
-from caveat.loadgen.feed import Slice
+from caveat.loadgen.tickets import Slice
 from caveat.workload import NO_REQUEST, PlanBlock
 
 _PREFIX = ("prefix_ends", "prefix_blocks")

@@ -1,17 +1,13 @@
-"""Writer: hands samples to the sink from a thread of its own, so that a slow disk never holds up the event loop."""
+"""Writer: hands samples on from a thread of its own, so that a slow disk or pipe never holds up the event loop."""
 
 from __future__ import annotations
 
 import queue
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from caveat.loadgen.rows import Block, Words, batch
+from caveat.loadgen.rows import Block, Parcel, Words, batch
 from caveat.measure import Sink
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CountTokens = Callable[[str], int]
 
@@ -20,15 +16,17 @@ KeepAnswer = Callable[[int, str, int], None]
 
 
 class Writer:
-    """Blocks go in from the loop, batches come out in the sink, in order. The sink's first error ends the writing.
+    """Blocks go in from the loop, parcels come out, in order. The first error of `take` ends the writing.
 
-    `keep` gets the text of each answer before the sink gets its sample; an error of it counts as one of the sink.
+    `keep` gets the text of each answer before `take` gets its sample; an error of it counts as one of `take`.
     """
 
-    __slots__ = ("_count", "_error", "_keep", "_queue", "_sink", "_thread", "errors", "finishes", "start_ns")
+    __slots__ = ("_count", "_error", "_keep", "_queue", "_take", "_thread", "errors", "finishes", "start_ns")
 
-    def __init__(self, sink: Sink, count_tokens: CountTokens | None, keep: KeepAnswer | None = None) -> None:
-        self._sink, self._count, self._keep = sink, count_tokens, keep
+    def __init__(
+        self, take: Callable[[Parcel], None], count_tokens: CountTokens | None, keep: KeepAnswer | None = None
+    ) -> None:
+        self._take, self._count, self._keep = take, count_tokens, keep
         self._queue: queue.SimpleQueue[Block | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._write, name="caveat-samples", daemon=True)
@@ -51,11 +49,11 @@ class Writer:
             self._queue.put(block)
 
     def failed(self) -> bool:
-        """Whether the sink refused something: the run should end."""
+        """Whether something was refused: the run should end."""
         return self._error is not None
 
     def close(self) -> None:
-        """Write what is left. Raises what the sink raised."""
+        """Write what is left. Raises what `take` raised."""
         if self._thread.ident is not None:
             self._queue.put(None)
             self._thread.join()
@@ -66,11 +64,11 @@ class Writer:
         while (block := self._queue.get()) is not None:
             if self._error is None:
                 try:
-                    self._sink.take(self._batch(block))
+                    self._take(self._parcel(block))
                 except BaseException as error:  # whatever it is, it belongs to the thread that called `offer`
                     self._error = error
 
-    def _batch(self, block: Block) -> pa.RecordBatch:
+    def _parcel(self, block: Block) -> Parcel:
         counted: dict[int, int] = {}
         for row, deltas in block.answers.items():
             text = "".join(deltas)
@@ -78,4 +76,19 @@ class Writer:
                 counted[row] = self._count(text)
             if self._keep is not None:
                 self._keep(block.number(row), text, len(deltas[0]) if deltas else 0)
-        return batch(block, self.start_ns, self.finishes.all(), self.errors.all(), counted)
+        return Parcel(
+            packed=block.packed,
+            start_ns=self.start_ns,
+            finishes=self.finishes.all(),
+            errors=self.errors.all(),
+            texts=block.texts,
+            tokens=counted,
+            chunks={row: times.tobytes() for row, times in block.chunks.items()},
+        )
+
+
+def into(sink: Sink) -> Callable[[Parcel], None]:
+    """What a Writer needs for a sink in the same process."""
+    import pyarrow  # noqa: F401  (loading it takes 0.1 s, which must not fall into the run)
+
+    return lambda parcel: sink.take(batch(parcel))

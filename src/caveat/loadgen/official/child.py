@@ -29,7 +29,7 @@ from caveat.loadgen.official.process import PROGRESS, OfficialOrder, OfficialPro
 from caveat.loadgen.official.texts import Texts
 from caveat.loadgen.selfcheck import process_report
 from caveat.loadgen.worker import Failure
-from caveat.loadgen.writer import Writer
+from caveat.loadgen.writer import Writer, into
 from caveat.measure import ParquetSink
 from caveat.workload import loadgen_schedule
 
@@ -128,7 +128,7 @@ class ClientThread:
         scheduled = order.settings.schedule()
         arrivals_ns = None if scheduled is None else loadgen_schedule(scheduled)
         sink = ParquetSink(Path(order.folder) / SAMPLES)
-        writer = Writer(sink, None)
+        writer = Writer(into(sink), None)
         secrets = order.endpoint.secrets()
         client = Client(order, self._texts.make, self._harness, writer, arrivals_ns, secrets)
         loop, over = asyncio.get_running_loop(), asyncio.Event()

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from caveat.loadgen.answers import Dialect
 from caveat.loadgen.connection import Connection
 from caveat.loadgen.dialects import DIALECTS
-from caveat.loadgen.failures import connect_failure
-from caveat.loadgen.feed import Ticket
+from caveat.loadgen.flights import Flights
 from caveat.loadgen.loop_watch import LoopWatch
 from caveat.loadgen.official.counting import Counting, StartSpread
 from caveat.loadgen.official.process import OfficialOrder
@@ -30,6 +29,7 @@ from caveat.loadgen.recorder import Recorder
 from caveat.loadgen.rows import Rows
 from caveat.loadgen.settings import ns
 from caveat.loadgen.tally import Tally
+from caveat.loadgen.tickets import Ticket
 from caveat.loadgen.writer import Writer
 from caveat.workload import NO_REQUEST
 
@@ -77,12 +77,11 @@ class Client:
         self._rows = Rows()
         self._recorder = Recorder(self._rows, writer, self.tally, self._settings.client, secrets)
         self._pool = Pool(self._loop, order.endpoint, self._settings.client.connect_timeout_s, self._connection)
+        self._flights: Flights[TellingConnection] = Flights(self._loop, self._pool, self._never_left)
         self._offline = self._settings.scenario == "offline"
         self._handed: deque[tuple[Issued, int]] = deque()
         self._waiting: deque[tuple[int, int, int]] = deque()  # number, index, when LoadGen issued it
         self._open: dict[int, int] = {}  # what LoadGen waits for: its id, by the number of the request
-        self._flying: set[TellingConnection] = set()
-        self._connecting: dict[asyncio.Task[None], Ticket] = {}
         self._deadline_ns = ns(order.deadline_s)
         self._start_ns = self._sweep_ns = self._flush_ns = 0
         self._sending = self._closed = False
@@ -114,7 +113,7 @@ class Client:
         self._send_handed()
         self.watch.stop()
         self._give_up("the run is over")
-        await asyncio.gather(*self._connecting, return_exceptions=True)
+        await self._flights.close()
         self._pool.close()
         self._writer.put(self._rows.take())
 
@@ -159,16 +158,13 @@ class Client:
             return  # called from within: the loop below goes on
         self._sending = True
         most = self._settings.offline_in_flight if self._offline else _NO_BOUND
-        while self._waiting and self._under_way() < most:
+        while self._waiting and len(self._flights) < most:
             ticket = self._ticket(*self._waiting.popleft())
             try:
                 self._send(ticket)
             except Exception as error:  # the run must go on, and LoadGen must not wait for this one
                 self._unsent(ticket, "internal", f"{type(error).__name__}: {error}")
         self._sending = False
-
-    def _under_way(self) -> int:
-        return len(self._flying) + len(self._connecting)
 
     def _ticket(self, number: int, index: int, issued_ns: int) -> Ticket:
         """Its scheduled time where there is one: the schedule is known, its zero is the first query's issue."""
@@ -187,41 +183,17 @@ class Client:
             return
         self.tally.sent += 1
         self.tally.late.add(now_ns - ticket.ready_ns)
-        ticket.payload = self._make(ticket.after, ticket.number)
-        connection = self._pool.take(now_ns)
-        if isinstance(connection, TellingConnection):
-            connection.connected_ns = 0  # an old one: nothing was connected for this request
-            self._flying.add(connection)
-            connection.begin(ticket, now_ns)
-        else:
-            self._send_on_new(ticket, now_ns)
-        self.tally.in_flight_most = max(self.tally.in_flight_most, self._under_way())
+        ticket.payload = self._bytes(ticket)
+        self._flights.send(ticket, now_ns)
+        self.tally.in_flight_most = max(self.tally.in_flight_most, len(self._flights))
 
-    def _send_on_new(self, ticket: Ticket, issued_ns: int) -> None:
-        task = self._loop.create_task(self._connect(ticket, issued_ns))
-        self._connecting[task] = ticket
-        task.add_done_callback(self._never_connected)
+    def _bytes(self, ticket: Ticket) -> bytes:
+        return self._make(ticket.after, ticket.number)
 
-    async def _connect(self, ticket: Ticket, issued_ns: int) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        try:
-            connection = await self._pool.connect()
-        except Exception as error:  # classified: whatever it is, the request has failed
-            del self._connecting[task]
-            self._unsent(ticket, connect_failure(error), str(error) or type(error).__name__)
+    def _never_left(self, ticket: Ticket, error: str, text: str) -> None:
+        self._unsent(ticket, error, text)
+        if not self._closed:
             self._send_waiting()
-            return
-        del self._connecting[task]
-        assert isinstance(connection, TellingConnection)  # the pool makes what `_connection` gives
-        self._flying.add(connection)
-        connection.begin(ticket, issued_ns)
-
-    def _never_connected(self, task: asyncio.Task[None]) -> None:
-        """A task that was cancelled, perhaps before its first step, still owes its sample."""
-        ticket = self._connecting.pop(task, None)
-        if ticket is not None:
-            self._unsent(ticket, "cancelled", "the run is over")
 
     # What comes back
 
@@ -240,11 +212,8 @@ class Client:
         """A request is over: LoadGen first, then the row, then what waits."""
         ticket = connection.ticket
         assert ticket is not None and isinstance(connection, TellingConnection)
-        self._flying.discard(connection)
-        if error == "reset-before-first-byte" and self._pool.may_have_closed(connection):
-            connection.ticket = None
-            ticket.payload = self._make(ticket.after, ticket.number)  # the same bytes again
-            self._send_on_new(ticket, connection.issued_ns)
+        self._flights.flying.discard(connection)
+        if error and self._flights.sent_again(connection, error, self._bytes):
             return
         self._tell(ticket, connection, error)
         self._recorder.ended(connection, ticket, error, text, draining=False)
@@ -280,8 +249,7 @@ class Client:
         self.tally.window(now_ns)
         if now_ns >= self._sweep_ns:
             self._sweep_ns = now_ns + _SWEEP_NS
-            for connection in list(self._flying):
-                connection.check(now_ns)
+            self._flights.check(now_ns)
             if self._open and now_ns - self._start_ns >= self._deadline_ns:
                 self._give_up("it had not ended at the deadline of the run")
         if now_ns >= self._flush_ns:
@@ -292,7 +260,4 @@ class Client:
         """Everything that LoadGen still waits for is told to be over."""
         while self._waiting:
             self._unsent(self._ticket(*self._waiting.popleft()), "cancelled", why)
-        for connection in list(self._flying):
-            connection.cancel()
-        for task in list(self._connecting):
-            task.cancel()
+        self._flights.cancel()

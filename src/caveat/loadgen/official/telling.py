@@ -6,9 +6,9 @@ from typing import Protocol
 
 from caveat.loadgen.answers import Dialect
 from caveat.loadgen.connection import Connection, Owner
-from caveat.loadgen.feed import Ticket
 from caveat.loadgen.loop_watch import LoopWatch
 from caveat.loadgen.settings import Settings
+from caveat.loadgen.tickets import Ticket
 
 
 class Teller(Owner, Protocol):
