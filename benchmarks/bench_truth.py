@@ -28,6 +28,7 @@ from caveat.workload import Fixed as FixedTokens
 
 TTFT_S, RATE = 0.1, 20.0
 SHARE_OF_CEILING = 0.7
+LADDER, LADDER_S = (500.0, 1_000.0, 2_000.0, 3_000.0, 4_000.0), 4.0  # at which rate times cease to be true
 IN_FLIGHT = 800  # with 100 ms to the first token: up to 8,000 requests/s
 MEAN_SLACK_MS, P99_SLACK_MS, BUSY_MS = 0.2, 0.5, 5.0
 STALL_S, STALL_RATE, STALL_RUN_S = 2.0, 20.0, 6.0
@@ -67,9 +68,13 @@ def main(arguments: list[str] | None = None) -> None:
     ceilings = {client: ceiling(client, asked.mock) for client in CLIENTS}
     rates = {client: SHARE_OF_CEILING * rate for client, rate in ceilings.items()}
     busy = errors(asked.mock, 8_000, rates, min(3, asked.repeats))
+    ladder = {
+        f"{rate:g}": errors(asked.mock, round(LADDER_S * rate), dict.fromkeys(CLIENTS, rate), min(3, asked.repeats))
+        for rate in LADDER
+    }
     stall = through_a_stall()
-    found = {"quiet": quiet, "busy": busy, "ceilings": ceilings, "stall": stall}
-    report(quiet, busy, ceilings, stall)
+    found = {"quiet": quiet, "busy": busy, "ceilings": ceilings, "ladder": ladder, "stall": stall}
+    report(quiet, busy, ceilings, ladder, stall)
     if asked.json is not None:
         notes = {"server": asked.mock.stem if asked.mock else "loopback", "repeats": str(asked.repeats)}
         keep(asked.json, Result("truth", machine(), notes, msgspec.to_builtins(found)))
@@ -177,9 +182,16 @@ def stalled(url: str) -> tuple[int, int]:
     return before_ns, time.monotonic_ns()
 
 
-def report(quiet: dict[str, Error], busy: dict[str, Error], ceilings: dict[str, float], stall: Stall) -> None:
+def report(
+    quiet: dict[str, Error],
+    busy: dict[str, Error],
+    ceilings: dict[str, float],
+    ladder: dict[str, dict[str, Error]],
+    stall: Stall,
+) -> None:
     """Print it."""
-    for what, found in ((f"{RATE:g}/s", quiet), (f"{SHARE_OF_CEILING:.0%} of the ceiling", busy)):
+    loads = {f"{RATE:g}/s": quiet} | {f"{rate}/s": found for rate, found in ladder.items()}
+    for what, found in (loads | {f"{SHARE_OF_CEILING:.0%} of the ceiling": busy}).items():
         for client, one in found.items():
             print(f"{what:24} {client:8} error of the mean {one.mean_ms:+.2f} ms, of p99 {one.p99_ms:+.2f} ms")
     print("ceilings: " + ", ".join(f"{client} {rate:,.0f}/s" for client, rate in ceilings.items()))

@@ -108,10 +108,13 @@ def truth(result: Result) -> Iterator[str]:
     )
     yield from _taken(result)
     tables = result.tables
+    loads = {f"{bench_truth.RATE:g}/s": tables["quiet"]}
+    loads |= {f"{float(rate):,.0f}/s": found for rate, found in tables.get("ladder", {}).items()}
+    loads["70 % of its ceiling"] = tables["busy"]
     rows = [
         (what, client, f"{one['mean_ms']:+.2f}", f"{one['p99_ms']:+.2f}")
-        for what, name in ((f"{bench_truth.RATE:g}/s", "quiet"), ("70 % of its ceiling", "busy"))
-        for client, one in tables[name].items()
+        for what, found in loads.items()
+        for client, one in found.items()
     ]
     yield table(("load", "client", "error of the mean, ms", "error of p99, ms"), rows)
     ceilings = ", ".join(f"{client} {rate:,.0f}/s" for client, rate in tables["ceilings"].items())

@@ -86,6 +86,8 @@ def unpacked(peer: Wheel, into: Path) -> str | None:
     """The parts of a wheel that are wanted; why not, where it cannot be had."""
     with tempfile.TemporaryDirectory(dir=into) as folder:
         pip = into / "clients" / "bin" / "pip"  # the wheel must suit the interpreter that runs it
+        if not pip.exists():
+            return "it is run by the environment `clients`, which is not installed"
         why = _run([pip, "download", "-q", "--no-deps", "--only-binary", ":all:", peer.package, "-d", folder])
         if why is not None:
             return why
