@@ -2,7 +2,8 @@
 
 Run from the root of the checkout: `python -m benchmarks.bench_simulator [--most 10000000] [--trace MOONCAKE.jsonl]
 [--dynamo VENV/bin/python] [--json PATH]`. Each line is a fresh process. The peer is Dynamo's offline replay on the same
-trace, with its own timing model and a prefix cache; its answers are not compared, its cost is.
+trace, with its own timing model and a prefix cache; its answers are not compared, its cost is. Vidur is no peer here:
+its package downloads the profiles of devices at every start (scenarios_page.py says what was tried).
 """
 
 from __future__ import annotations

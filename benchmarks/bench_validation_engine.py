@@ -28,7 +28,7 @@ from benchmarks.validation_engine_errors import aims, coverages_of, evaluated, l
 from caveat import __version__
 from caveat.loadgen import SAMPLES, Endpoint, Replay, Spec, experiment
 from caveat.simulator import Calibration, Model, SchedulerTable, calibrate, capacity_of, from_samples, mix_of
-from caveat.simulator.predict import offered_by
+from caveat.simulator.offered import offered_by
 from caveat.workload import (
     Arrivals,
     Concurrency,

@@ -184,11 +184,31 @@ def engine(result: Result) -> Iterator[str]:
     yield from (f"![{run['what']}](plots/{run['plot']})\n" for run in runs if run.get("plot"))
 
 
+def ledger(result: Result) -> Iterator[str]:
+    """What the size of a ledger costs."""
+    yield "## A ledger's size\n"
+    yield (
+        "`python -m benchmarks.bench_ledger`: seconds for ledgers of so many runs of one's own, each with a document "
+        "of 9 kB. A question is put by a fresh process and counted from its first import on; medians of "
+        f"{result.notes['repeats']}. The first three rows were done once, by one process and, where documents are "
+        "read, by as many more as there are processors.\n"
+    )
+    yield from _taken(result)
+    sizes, seconds = result.tables["sizes"], result.tables["seconds"]
+    once = ("all runs added at once", "the index made anew", "every document verified")
+    rows = [
+        (what, *(f"{one:.2f}" for one in seconds[what]), *[""] * (len(sizes) - len(seconds[what])))
+        for what in sorted(seconds, key=lambda what: what not in once)
+    ]
+    yield table(("", *(f"{size:,} runs" for size in sizes)), rows)
+
+
 SECTIONS: Sections = (
     ("peers", peers),
     ("truth", truth),
     ("differences", differences),
     ("engine", engine),
+    ("ledger", ledger),
     ("scenarios", scenarios_page.scenarios),
     ("simulator", scenarios_page.simulator),
 )

@@ -1,5 +1,5 @@
-"""Make the reference pages of docs/ from the code: conditions, metrics, rules, caveats, problems, errors, command line,
-features of the simulator.
+"""Make the reference pages of docs/ from the code: conditions, metrics, workloads, rules, caveats, problems, errors,
+command line, features of the simulator.
 
 python scripts/make_reference.py           write them
 python scripts/make_reference.py --check   fail if one is not what the code says
@@ -17,6 +17,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import msgspec
+from workload_page import default_of, workloads_page
 
 DOCS = Path(__file__).parent.parent / "docs"
 ACTIONS = {"simulate": ("run",)}
@@ -28,6 +29,8 @@ def pages() -> Iterator[tuple[str, str]]:
     """Every page as (path below docs, Markdown)."""
     yield "conditions.md", conditions_page()
     yield "metrics.md", metrics_page()
+    yield "workloads.md", workloads_page()
+    yield "loopback.md", loopback_page()
     yield "problems.md", problems_page()
     yield "error-classes.md", error_classes_page()
     yield "command-line.md", command_line_page()
@@ -81,6 +84,49 @@ def metrics_page() -> str:
             f"- keys: {', '.join(f'`{metric.key}`' for metric in metrics)}",
         ]
     return "\n".join(lines) + "\n"
+
+
+LOOPBACK = """\
+# Loopback
+
+`caveat loopback` is an OpenAI-compatible endpoint that answers in known times and logs the truth about every request.
+It calibrates this machine's generator, and stands in for a server in tests and in these pages. Options say the usual:
+
+```text
+caveat loopback --port 8000 --ttft 100ms --itl 20ms
+caveat loopback --ttft 'lognormal(200ms, 0.6)' --slots 8
+```
+
+A delay is a time (`100ms`; a bare number is seconds) or a law: `exponential(mean)`, `lognormal(median, sigma)`, sigma
+being the deviation of the logarithm. All the rest stands in a TOML file, `--behaviour FILE`, where times are seconds:
+
+```toml
+# behaviour.toml
+ttft_s = "lognormal(0.2, 0.6)"
+itl_s = 0.02
+slots = 8
+tokens_per_chunk = 4
+
+[[faults]]
+kind = "stall"
+rate = 0.05
+seconds = 2.0
+```
+"""
+
+
+def loopback_page() -> str:
+    from caveat.loopback import Behaviour, Fault
+
+    parts = [LOOPBACK]
+    for title, record in (("Settings", Behaviour), ("Faults", Fault)):
+        shown = inspect.cleandoc(record.__doc__ or "")
+        head = "`[[faults]]`, several may be given.\n\n" if record is Fault else ""
+        fields = msgspec.structs.fields(record)
+        defaults = ["| setting | default |", "| --- | --- |"]
+        defaults += [f"| `{field.name}` | {default_of(field)} |" for field in fields]
+        parts += [f"## {title}\n\n{head}```text\n{shown}\n```\n", *defaults, ""]
+    return "\n".join(parts).rstrip() + "\n"
 
 
 def problems_page() -> str:
@@ -187,15 +233,19 @@ FEATURES = (
 
 def simulator_pages() -> Iterator[tuple[str, str]]:
     """From the heads of the modules and the docstrings of their settings, whose fields and defaults follow."""
+    from caveat.simulator import FleetTable
+
     for page, module_name, settings_name in FEATURES:
         module = importlib.import_module(f"caveat.simulator.{module_name}")
         head = importlib.import_module(f"caveat.simulator.{page}") if page == "ablate" else module
         settings = getattr(module, settings_name)
         title, _, rest = inspect.cleandoc(head.__doc__ or "").partition(": ")
         shown = inspect.cleandoc(settings.__doc__ or "")
+        if module_name in FleetTable.__struct_fields__:
+            shown = f"[fleet.{module_name}] in a model file, or --set fleet.{module_name}.KEY=VALUE\n\n{shown}"
         defaults = ["| setting | default |", "| --- | --- |", *_defaults(settings)]
         said = rest[0].upper() + rest[1:]
-        for opening in ("What it models. ", "What it leaves out. ", "Limit case. "):
+        for opening in ("What it models. ", "What it leaves out. ", "Limit case. ", "In the load fraction. "):
             said = said.replace(opening, f"## {opening.rstrip('. ')}\n\n")
         body = f"# {title}\n\n{said}\n\n## Settings\n\n```text\n{shown}\n```\n\n"
         yield f"simulator/{page}.md", body + "\n".join(defaults) + "\n"

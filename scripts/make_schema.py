@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from caveat.figures import json_schema
+from caveat.loadgen import spec_schema
 from caveat.simulator import model_schema
 
 FOLDER = Path(__file__).parent.parent / "schema"
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "run-1.schema.json": json_schema,
     "model-1.schema.json": model_schema,
+    "spec-1.schema.json": spec_schema,
 }
 
 

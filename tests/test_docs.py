@@ -1,9 +1,11 @@
 """The documentation is what the code says, names everything there is, and its examples run."""
 
+import json
 import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from caveat.loadgen import decode_spec
 from caveat.loopback import behaviour_of, start_process
 from caveat.measure import Slo, WarmUp
 from caveat.simulator import model_named
+from caveat.workload import decode_workload
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -99,6 +102,31 @@ def test_the_spec_of_the_tutorial_is_one():
     assert spec.workload.plan().describe()["arrivals"] == "gamma(cv=2)"
     assert spec.slo == Slo(ttft_s=0.5, tpot_s=0.05, percentile="p95")
     assert (spec.warmup, spec.known["accelerators"]) == (WarmUp(first_s=2.0), 8)
+
+
+def test_every_example_of_the_page_of_workloads_is_a_plan(tmp_path, monkeypatch, capsys):
+    """Each block in place of the tables that it names; the command of the page runs; and every kind has its block."""
+    page = (DOCS / "workloads.md").read_text()
+    whole, *parts = blocks(page, "toml")
+    base = tomllib.loads(whole)
+    kinds = set()
+    for part in parts:
+        given = tomllib.loads(part)
+        kinds |= set(re.findall(r'kind = "(\w+)"', part))
+        workload = decode_workload(json.dumps({**base, **given}), "json")
+        assert next(workload.plan().blocks()).input_tokens.min() >= 1, part
+    assert set(re.findall(r'^### kind = "(\w+)"', page, re.MULTILINE)) <= kinds
+    monkeypatch.chdir(tmp_path)
+    Path("chat.toml").write_text(whole)
+    for command in commands_of(DOCS / "workloads.md"):
+        assert main(shlex.split(command)[1:]) == 0, command
+        assert "nothing was sent" in capsys.readouterr().out
+
+
+def test_the_behaviour_of_the_page_of_loopback_is_one():
+    """The file that it shows."""
+    (text,) = blocks((DOCS / "loopback.md").read_text(), "toml")
+    assert behaviour_of(tomllib.loads(text)).faults[0].kind == "stall"
 
 
 def test_every_command_of_the_tutorial_runs(tmp_path, monkeypatch, capsys):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from caveat.units import (
     Unit,
+    format_interval,
     format_number,
     format_quantity,
     format_seconds,
@@ -111,3 +112,18 @@ def test_every_unit_has_its_words_and_no_two_share_them():
     words = [unit_words(unit) for unit in Unit]
     assert len(set(words)) == len(words)
     assert not any("{" in word for word in words)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "unit", "text"),
+    [
+        (0.2, 0.204, Unit.SECOND, "200 to 204 ms"),
+        (0.6, 3.8, Unit.SECOND, "600 ms to 3.8 s"),
+        (1.0, 3.0, Unit.SECOND, "1 to 3 s"),
+        (1.948, 2.09, Unit.REQUESTS_PER_SECOND, "1.948 to 2.09 requests/s"),
+        (0.991, 1.0, Unit.RATIO, "0.991 to 1"),
+    ],
+)
+def test_an_interval_names_a_shared_unit_once(low, high, unit, text):
+    """And both where they differ."""
+    assert format_interval(low, high, unit) == text

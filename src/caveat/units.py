@@ -104,3 +104,10 @@ def format_quantity(value: float, unit: Unit) -> str:
         return format_seconds(value)
     words = unit_words(unit)
     return f"{format_number(value)} {words}" if words else format_number(value)
+
+
+def format_interval(low: float, high: float, unit: Unit) -> str:
+    """`200 to 204 ms`: a unit that both ends have stands once."""
+    first, last = format_quantity(low, unit), format_quantity(high, unit)
+    number, _, name = last.partition(" ")
+    return f"{first.removesuffix(f' {name}')} to {last}" if name and number else f"{first} to {last}"

@@ -7,11 +7,10 @@ import msgspec
 import pytest
 
 from caveat.cli.accuracy_run import AccuracyWords, accuracy, accuracy_run_named, exit_code
-from caveat.cli.asked import UNNAMED
 from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES, InputError, RefusedError, UsageError
 from caveat.figures import Figure
 from caveat.ledger import Ledger
-from caveat.loadgen import Endpoint
+from caveat.loadgen import UNNAMED, Endpoint
 from caveat.loopback import Loopback, behaviour_of
 from caveat.measure import with_accuracy
 

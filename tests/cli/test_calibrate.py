@@ -3,6 +3,7 @@
 import pytest
 
 from caveat.errors import EXIT_CANNOT_SAY, EXIT_INPUT, EXIT_USAGE, EXIT_YES
+from caveat.ledger import Ledger
 from caveat.loopback import behaviour_of, start_process
 from caveat.simulator import read_model
 
@@ -71,6 +72,53 @@ def test_measured_runs_give_a_model_of_grade_a(caveat, measured, tmp_path):
     assert model.provenance.sources == (measured,)
     assert model.not_known == ("scheduler.max_num_seqs",)
     assert model.step_time.step_time().pieces[0].step_s == pytest.approx(0.002, rel=0.5)
+
+
+def test_a_run_that_cannot_be_learned_from_is_refused_with_the_reason(caveat, server):
+    """Whole answers have no first tokens; a run twice would predict itself; samples that are gone are named."""
+    short = ("--input", "16", "--output", "8", "--no-calibrate", "--no-probe", "--json")
+    argv = ("measure", server.url, "--rate", "40", "--duration", "1s", *short)
+    whole = caveat(*argv, "--no-stream").json["runs"][0]["id"]
+    done = caveat("calibrate", whole)
+    assert (done.code, "have no time of a first token (whole answers" in done.err) == (EXIT_CANNOT_SAY, True), done.err
+    run = caveat(*argv).json["runs"][0]["id"]
+    done = caveat("calibrate", run, run)
+    assert (done.code, "found a run twice" in done.err) == (EXIT_USAGE, True)
+    other = caveat(*argv, "--known", "engine=another 1.0").json["runs"][0]["id"]
+    named = caveat(*argv, "--known", "engine=one 1.0").json["runs"][0]["id"]
+    done = caveat("calibrate", named, other)
+    assert (done.code, "several engine: another 1.0, one 1.0" in done.err) == (EXIT_USAGE, True), done.err
+    next(Ledger().path.glob("**/samples.parquet")).unlink()
+    gone = [caveat("calibrate", one) for one in (whole, run, named, other)]
+    assert any(one.code == EXIT_USAGE and "expected its samples in the ledger" in one.err for one in gone)
+
+
+def test_simulated_samples_make_a_model_that_says_so(caveat, measured, tmp_path):
+    """Marked in the first line and in the file; never together with measured ones."""
+    path = tmp_path / "model.toml"
+    words = ("--rate", "8", "--requests", "60", "--input", "50-200", "--output", "20", "--extrapolate", "--json")
+    made = caveat("simulate", "h100-llama3.1-8b", *words)
+    run = made.json["runs"][0]["id"]
+    done = caveat("calibrate", run, "-o", path, "--set", "prefix_hit=0")
+    assert done.code == EXIT_YES, done.err
+    assert "SIMULATED: from samples that another model made" in done.out.splitlines()[0]
+    assert read_model(path).provenance.origin == "simulated"
+    both = caveat("calibrate", run, measured)
+    assert (both.code, "found measured and simulated runs" in both.err) == (EXIT_USAGE, True)
+
+
+def test_a_question_beside_one_published_load_is_told_what_the_range_rests_on(caveat, tmp_path):
+    """Within a tenth of it there is an answer; beyond, the refusal names the load and what makes it a range."""
+    path = tmp_path / "model.toml"
+    where = [part for text in B200 for part in ("--published", text)]
+    made = caveat("calibrate", *where, "--input-tokens", "294", "--set", "scheduler.max_num_seqs=1024", "-o", path)
+    assert "one published load, and a tenth around it" in made.out
+    found = read_model(path).validated
+    assert found.rate_per_s.high / found.rate_per_s.low == pytest.approx(1.1 / 0.9)
+    lengths = {"input_tokens": 300.0, "output_tokens": found.output_tokens.low * 1.05}
+    assert found.outside({**lengths, "rate_per_s": found.rate_per_s.low * 1.01}) == ()
+    asked = caveat("simulate", path, "--rate", "1", "--requests", "20", "--input", "294", "--output", "290")
+    assert (asked.code, "one published load" in asked.err, "Interactive beside Server" in asked.err) == (3, True, True)
 
 
 def test_published_runs_of_one_system_give_a_model_of_grade_b(caveat):

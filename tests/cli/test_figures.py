@@ -68,6 +68,14 @@ def test_more_than_the_limit_is_counted(caveat, acme):
     assert "5 figures, 3 of them not shown (--limit)" in caveat("figures", "-w", "submitter=Acme", "--limit", "2").out
 
 
+def test_of_very_many_only_those_shown_are_read(caveat, acme, monkeypatch):
+    """And what is said below the table says about how many."""
+    monkeypatch.setattr("caveat.cli.figures.SUMMARISED", 4)
+    out = caveat("figures", "-w", "submitter=Acme", "--limit", "2").out
+    assert "5 figures, 3 of them not shown (--limit); what follows is about the first 2" in out
+    assert "(2 of 2)" in out
+
+
 def test_the_spread_of_lengths_is_shown(caveat):
     """Acceptance: 88 rows of one benchmark lie between 267.0 and 290.8 tokens a sample."""
     done = caveat("figures", "-w", "round=v6.1", "-w", "benchmark=llama2-70b-99.9", "-c", "+accuracy_tokens_per_sample")

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import signal
+import threading
 
 import pytest
 
@@ -34,14 +35,11 @@ def test_a_line_says_what_matters_first():
     look = view(
         ended=1234, in_flight=9, failed=2, rate_per_s=31.4159, ttft_s=(0.1, 0.2, 0.5), tpot_s=(0.02, 0.03, 0.04)
     )
-    assert (
-        progress_line(look, 12.0, expected=2000, lasts_s=60.0)
-        == ("12 s  48 s left  1,234/2,000 done  9 in flight  2 failed  31.4/s  TTFT 100/200/500 ms  TPOT 20/30/40 ms")[
-            :100
-        ]
+    assert progress_line(look, 12.0, expected=2000, lasts_s=60.0) == (
+        "12 s  48 s left  1,234/2,000 done  9 in flight  2 failed  31.4/s  p50/99: TTFT 100/500 ms  TPOT 20/4"
     )
     slow = view(ttft_s=(0.5, 1.5, math.nan))
-    assert "TTFT 500 ms/1.5 s/-  TPOT -/-/-" in progress_line(slow, 1.0, expected=None, lasts_s=None)
+    assert "p50/99: TTFT 500 ms/-  TPOT -/-" in progress_line(slow, 1.0, expected=None, lasts_s=None)
 
 
 @pytest.mark.parametrize(
@@ -111,3 +109,27 @@ def test_the_first_signal_asks_and_the_second_leaves(number):
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), number)
     assert signal.getsignal(number) is before
+
+
+class SeenClock(Clock):
+    """Says when somebody looks at it."""
+
+    def __init__(self, seen):
+        super().__init__()
+        self.seen = seen
+
+    def now_ns(self):
+        self.seen.set()
+        return 0
+
+
+def test_a_run_says_itself_how_many_requests_it_plans(capfd, monkeypatch):
+    """Where nobody could know before the plan was read; a number that was known before stays."""
+    monkeypatch.setattr("caveat.cli.live_view.EVERY_S", 0.001)
+    for known, expected in ((None, 40), (7, 7)):
+        shown = Progress(expected=known, lasts_s=1.0, as_json=True)
+        seen = threading.Event()
+        shown.watch(Watched(Live(), SeenClock(seen), 40))
+        assert seen.wait(10)
+        shown.stop()
+        assert json.loads(capfd.readouterr().err.splitlines()[0])["expected"] == expected

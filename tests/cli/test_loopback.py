@@ -62,7 +62,8 @@ def test_people_read_a_sentence():
 @pytest.mark.parametrize(
     ("argv", "code"),
     [
-        (("--ttft", "soon"), EXIT_INPUT),
+        (("--ttft", "soon"), EXIT_USAGE),
+        (("--itl", "lognormal(100ms, 50ms)"), EXIT_INPUT),
         (("--itl", "-1"), EXIT_INPUT),
         (("--behaviour", "nowhere.toml"), EXIT_INPUT),
         (("--slots", "-1"), EXIT_USAGE),

@@ -164,6 +164,43 @@ def test_a_sweep_is_a_run_a_point_each_with_cold_prompts(caveat, server):
     assert [line for line in table.splitlines() if len(line) > 100] == []
 
 
+def test_repeats_have_draws_of_their_own_and_a_mean(caveat, server):
+    """Beside --like they repeat it exactly; a model that the spec does not name is asked for."""
+    argv = ("--rate", "40", "--requests", "30", *SHORT, "--no-probe", "--repeats", "2", "--cool-down", "0s", "--json")
+    done = caveat("measure", server.url, *argv)
+    assert done.code in (EXIT_YES, EXIT_NO), done
+    assert len({conditions(run)["plan"] for run in done.json["runs"]}) == 2
+    (point,) = done.json["repeats"]
+    assert (point["asked"], point["own_draws"], len(point["runs"])) == ("40 requests/s", True, 2)
+    assert (done.json["interrupted"], done.json["not_measured"]) == (False, [])
+    first = done.json["runs"][0]["id"]
+    again = caveat("measure", "--like", first, "--no-calibrate", "--repeats", "2", "--cool-down", "0s", "--json")
+    assert {conditions(run)["plan"] for run in again.json["runs"]} == {conditions(done.json["runs"][0])["plan"]}
+    assert again.json["repeats"][0]["own_draws"] is False
+
+
+def test_a_spec_need_not_name_its_model(caveat, server, tmp_path):
+    """Where one model is served, that one is meant; before anything is sent it has no name."""
+    spec = tmp_path / "run.toml"
+    spec.write_text(
+        f"""
+        calibrated = false
+        [endpoint]
+        url = "{server.url}"
+        [workload.arrivals]
+        kind = "constant"
+        rate_qps = 40
+        [workload.lengths]
+        kind = "separate"
+        input = {{ kind = "fixed", value = 16 }}
+        output = {{ kind = "fixed", value = 4 }}
+        [workload.limits]
+        requests = 10
+        """
+    )
+    assert conditions(one_run(caveat("measure", "--spec", spec, "--no-calibrate", "--json")))["model"] == "loopback"
+
+
 def test_a_closed_loop_lasts_as_long_as_it_was_asked_to(caveat, server):
     """Whatever the plan holds; that is no interruption."""
     run = one_run(caveat("measure", server.url, "--concurrency", "4", "--duration", "1s", *SHORT, "--json"))

@@ -41,7 +41,7 @@ def test_a_peak_is_an_interval_and_every_probe_is_kept(caveat, server):
     found = done.json
     assert done.code in (EXIT_YES, EXIT_CANNOT_SAY), done
     if "error" in found:  # a machine so busy that not one probe was the server's
-        assert "client" in found["error"]["message"]
+        assert {"client health"} <= {c.aspect for run in measured() for c in run.validity if c.outcome == "fail"}
         return
     assert (found["format"], found["review"]) == ("caveat-peak/1", "unverified")
     assert found["certified"] is None

@@ -58,8 +58,8 @@ def test_a_run_in_which_the_client_was_the_limit_exits_with_no(caveat, tmp_path,
 
 
 def test_people_read_the_run_and_what_became_of_it(caveat, tmp_path):
-    """Metrics, validity, notes, caveats, within a hundred columns."""
-    done = caveat("record", made_folder(tmp_path / "a"))
+    """With --full metrics, validity, notes, caveats, within a hundred columns."""
+    done = caveat("record", made_folder(tmp_path / "a"), "--full")
     assert done.code == EXIT_YES
     assert all(word in done.out for word in ("caveat-ttft.p50", "validity", "notes", "caveats", "client health"))
     assert done.out.endswith("added to the ledger\n")
@@ -90,3 +90,28 @@ def test_a_folder_without_an_experiment_is_an_input_error(caveat, tmp_path):
     done = caveat("record", tmp_path)
     assert done.code == EXIT_INPUT
     assert "spec.json, notes.json and samples.parquet" in " ".join(done.err.split())
+
+
+def test_a_broken_folder_leaves_nothing_in_the_ledger(caveat, tmp_path):
+    """Truncated samples give no figures and no copy; the same folder, whole, is recorded afterwards."""
+    folder = made_folder(tmp_path / "a")
+    whole = (folder / SAMPLES).read_bytes()
+    (folder / SAMPLES).write_bytes(whole[: len(whole) // 2])
+    assert caveat("record", folder).code == EXIT_INPUT
+    home = Ledger().path / SUBJECT
+    assert list(home.parent.iterdir()) == []
+    (folder / SAMPLES).write_bytes(whole)
+    assert caveat("record", folder, "--json").json["ledger"] == "added to the ledger"
+    assert (home / SAMPLES).read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["notes.json", "spec.json", SAMPLES])
+def test_a_changed_copy_of_a_run_that_is_there_is_refused(caveat, tmp_path, name):
+    """The ledger's figures are not those of the copy, and it says which file differs."""
+    folder = made_folder(tmp_path / "a")
+    caveat("record", folder)
+    other = made_folder(tmp_path / "b", slower=1.1)
+    (folder / name).write_bytes((other / name).read_bytes() + (b"" if name == SAMPLES else b"\n"))
+    done = caveat("record", folder)
+    assert (done.code, f"{name} is not the one" in " ".join(done.err.split())) == (EXIT_NO, True)
+    assert len(Ledger(shipped=False).runs()) == 1

@@ -1,6 +1,8 @@
 """caveat simulate: the words of measure, answered by a model; what is said first, what is kept, what is refused."""
 
 import json
+import shlex
+from pathlib import Path
 
 import pytest
 
@@ -51,7 +53,7 @@ def test_the_load_stands_before_any_figure(caveat, model):
     first, load, *_ = shown.splitlines()
     assert "SIMULATED: small, poisson (open loop)" in first
     assert load.startswith("load fraction 0.")
-    assert shown.index("load fraction") < shown.index("caveat-ttft.p50")
+    assert shown.index("load fraction") < shown.index("caveat-ttft")
     assert "80 % of 4 draws of the model" in shown
     closed = ("--concurrency", "4", "--requests", "80", "--input", "100", "--output", "20", "--draws", "2")
     assert (
@@ -89,6 +91,39 @@ def test_a_changed_model_was_not_validated(caveat, model):
     model.write_text(document(seats='"unknown"'))
     assert caveat("simulate", model, *SMALL).code == EXIT_CANNOT_SAY
     one_run(caveat("simulate", model, *SMALL, "--set", "scheduler.max_num_seqs=64", "--json"))
+
+
+def test_switches_of_the_fleet_are_options_and_conditions(caveat, model):
+    """Pools by key, told with the load; what goes wrong with them is a usage error that names the keys."""
+    bytes_ = (
+        "--set",
+        "fleet.disaggregation.kv_bytes_per_token=1e5",
+        "--set",
+        "fleet.disaggregation.link_bytes_per_s=1e10",
+    )
+    pools = ("--set", "fleet.replicas=3", "--set", "fleet.disaggregation.prefill_replicas=1", *bytes_, "--extrapolate")
+    run = one_run(caveat("simulate", model, *SMALL, *pools, "--json"))
+    assert run["load_fraction"]["median"] == run["load_fraction"]["decode pool"] > run["load_fraction"]["links"] > 0
+    conditions = run["figures"][0]["conditions"]
+    assert (conditions["disaggregation"], conditions["multi_model_routing"]) == ("on", "off")
+    shown = caveat("simulate", model, *SMALL, *pools, "--set", "fleet.failures.mean_between_s=3600").out
+    load = " ".join(shown.split())
+    assert "prefill pool 0.0" in load and "while one is down nobody is left to serve" in load
+    wrong = caveat("simulate", model, *SMALL, "--set", "fleet.disaggregation.prefill=1")
+    assert (wrong.code, "prefill_replicas" in wrong.err) == (EXIT_USAGE, True)
+    scales = caveat("simulate", "explain", model, *pools)
+    assert (scales.code, "--set fleet.disaggregation=none" in scales.err) == (EXIT_USAGE, True)
+
+
+def test_the_commands_of_the_page_of_model_files_run(caveat, tmp_path, monkeypatch):
+    """On the whole document that stands there."""
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
+    (tmp_path / "engine.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
+    lines = page.partition("```sh\n")[2].partition("```")[0].replace("\\\n", " ").splitlines()
+    shown = [caveat(*shlex.split(line)[1:], "--draws", "2") for line in lines]
+    assert [done.code for done in shown] == [EXIT_YES, EXIT_YES]
+    assert "prefill pool" in shown[0].out and "they carry it alone" in " ".join(shown[1].out.split())
 
 
 def test_a_missed_limit_is_exit_one(caveat, model):
@@ -138,8 +173,46 @@ def test_near_saturation_it_says_that_it_cannot_tell(caveat, model):
     model.write_text(document(seats="4"))
     shown = caveat("simulate", model, "--rate", "17.5", "--requests", "300", *SMALL[4:]).out
     assert "TTFT is not predictable" in shown
-    assert "caveat-ttft.p50  " not in shown
-    assert "caveat-tpot-usage.p50" in shown
+    assert [line for line in shown.splitlines() if line.startswith(("TTFT  ", "caveat-ttft "))] == []
+    assert [line for line in shown.splitlines() if line.startswith("caveat-tpot-usage ")]
+
+
+def test_near_saturation_no_waiting_is_drawn_either(caveat, model):
+    """The chart says why above; time per token is drawn, and far from it everything is."""
+    model.write_text(document(seats="4"))
+    words = ("--requests", "150", *SMALL[4:], "--json")
+    id = one_run(caveat("simulate", model, "--rate", "25", *words), EXIT_NO)["id"]
+    shown = " ".join(caveat("show", id, "--plot").out.split())
+    assert "waiting is not drawn: TTFT is not predictable: the load fraction is " in shown
+    assert shown.count("no request has the times") == 2
+    usual = one_run(caveat("simulate", model, "--rate", "3", *words))["id"]
+    shown = caveat("show", usual, "--plot").out
+    assert "not drawn" not in shown and "no request has the times" not in shown
+
+
+def test_a_prefix_hit_beside_a_trace_that_says_its_own_is_refused(caveat, model, tmp_path):
+    """It would not be used; that nothing is cached may be said."""
+    trace = tmp_path / "trace.jsonl"
+    lines = [
+        {"timestamp": n * 300, "input_length": 1024, "output_length": 20, "hash_ids": [1, n + 5]} for n in range(40)
+    ]
+    trace.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    argv = ("simulate", model, "--replay", trace, "--draws", "2", "--extrapolate", "--json", "--set")
+    refused = caveat(*argv, "prefix_hit=0.9")
+    assert (refused.code, "would not be used" in refused.err + refused.out) == (EXIT_USAGE, True)
+    run = one_run(caveat(*argv, "prefix_hit=0"))
+    assert any(note.startswith("prefix hit: none, prompts of the plan share") for note in run["notes"])
+    assert run["figures"][0]["conditions"]["prefix_caching"] == "off"
+
+
+def test_an_ablation_refuses_what_a_simulation_refuses(caveat, model):
+    """Outside the range with exit 3; asked for all the same, load and extrapolation stand before the table."""
+    argv = ("simulate", model, "--rate", "60", *SMALL[2:], "--ablate")
+    refused = caveat(*argv)
+    assert (refused.code, "outside the range" in refused.err) == (EXIT_CANNOT_SAY, True)
+    shown = caveat(*argv, "--extrapolate").out
+    assert shown.index("load fraction, without it and with it: ") < shown.index("extrapolated: rate_per_s")
+    assert shown.index("extrapolated: rate_per_s") < shown.index("TTFT p95")
 
 
 @pytest.mark.parametrize(
@@ -149,6 +222,7 @@ def test_near_saturation_it_says_that_it_cannot_tell(caveat, model):
         (("slots8-small",), EXIT_USAGE, "either --rate or --concurrency"),
         (("slots8-small", "--rate", "1", "--set", "fleet.replicas"), EXIT_USAGE, "expected KEY=VALUE"),
         (("slots8-small", "--rate", "1", "--set", "name=x"), EXIT_USAGE, "expected a key of scheduler"),
+        (("slots8-small", "--rate", "1", "--set", "fleet.autoscaling.least=2"), EXIT_USAGE, "target_outstanding"),
         (("slots8-small", "--rate", "1", "--known", "review=reviewed"), EXIT_USAGE, "the simulation itself says it"),
         (("slots8-small", "--rate", "1", "--sweep", "rate=1,2"), EXIT_USAGE, "--sweep beside --rate"),
         (("--rate", "1"), EXIT_USAGE, "MODEL"),
@@ -200,7 +274,7 @@ def test_an_ablation_says_what_each_technique_is_worth_here(caveat, model):
     assert "nothing is known of what prompts share" in worth["prefix reuse"]["reason"]
     assert worth["speculative decoding"]["ratios"]["tpot_p50"] < 1
     assert not [run for run in Ledger().runs() if run.subject.startswith("simulated/")]
-    shown = caveat(*argv).out
+    shown = caveat(*argv, "--extrapolate").out
     assert shown.startswith("SIMULATED: small (grade ")
     assert max(map(len, shown.splitlines())) <= 100
     swept = caveat("simulate", model, "--sweep", "rate=1,2", "--requests", "50", "--ablate")
@@ -210,13 +284,15 @@ def test_an_ablation_says_what_each_technique_is_worth_here(caveat, model):
 def test_an_explanation_says_where_server_and_offline_part(caveat):
     """A starved offline at a large scale, with its losses; marked simulated."""
     argv = ("simulate", "explain", "h100-llama3.1-8b", "--scales", "1,8", "--samples", "600", "--output", "16")
-    found = caveat(*argv, "--json").json
+    refused = caveat(*argv)
+    assert (refused.code, "--extrapolate" in refused.err) == (EXIT_CANNOT_SAY, True)
+    found = caveat(*argv, "--extrapolate", "--json").json
     assert (found["format"], found["simulated"]) == ("caveat-explained/1", True)
     small, large = found["points"]
     assert large["offline"]["samples_per_seat"] < small["offline"]["samples_per_seat"]
     assert large["server"]["ratio"] > small["server"]["ratio"]
-    shown = caveat(*argv).out
+    shown = caveat(*argv, "--extrapolate").out
     assert shown.startswith("SIMULATED: h100-llama3.1-8b (grade C)")
     assert max(map(len, shown.splitlines())) <= 100
-    wrong = caveat("simulate", "explain", "h100-llama3.1-8b", "--scales", "one")
+    wrong = caveat("simulate", "explain", "h100-llama3.1-8b", "--scales", "one", "--extrapolate")
     assert (wrong.code, "expected whole numbers" in wrong.err) == (EXIT_USAGE, True)

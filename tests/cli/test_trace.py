@@ -5,6 +5,7 @@ import json
 import pytest
 
 from caveat.errors import EXIT_INPUT, EXIT_NO, EXIT_USAGE, EXIT_YES
+from tests.workload.test_servegen import write
 
 
 @pytest.fixture
@@ -92,3 +93,69 @@ def test_a_truncated_profile_is_refused_with_the_name_of_the_file(caveat, file, 
         name.write_bytes(profile.read_bytes() if name == profile else b'{"format": "caveat-workl')
         done = caveat("trace", "synthesize", name, "-o", tmp_path / "x.jsonl")
         assert (done.code, done.err.startswith(f"caveat: {name.name}: ")) == (EXIT_INPUT, True)
+
+
+def test_a_profile_holds_no_name_of_its_file(caveat, file, tmp_path):
+    """Nor does a trace that is synthesized from it; --name puts one there."""
+    profile, replay = tmp_path / "traffic.json", tmp_path / "replay.jsonl"
+    for name in ((), ("--name", "bank")):
+        caveat("trace", "profile", file, "-o", profile, *name)
+        caveat("trace", "synthesize", profile, "-o", replay)
+        assert b"small" not in profile.read_bytes() + replay.read_bytes()
+        assert (b"bank" in profile.read_bytes()) is bool(name)
+
+
+def test_a_profile_says_how_far_its_replay_is_off(caveat, file, tmp_path):
+    """Unless told not to look."""
+    done = caveat("trace", "profile", file, "-o", tmp_path / "x.json", "--json").json
+    assert {"name", "kind", "trace", "replay", "met"} == set(done["replay"][0])
+    done = caveat("trace", "profile", file, "-o", tmp_path / "x.json", "--no-check")
+    assert "was not looked at: --check" in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--first", "nan"), EXIT_USAGE, "--first: found nan"),
+        (("--speed", "nan"), EXIT_USAGE, "--speed: found nan"),
+        (("--scale", "nan"), EXIT_USAGE, "--scale: found 'nan'"),
+        (("--columns", "foo"), EXIT_USAGE, "--columns: found 'foo', expected OURS=THEIRS"),
+        (("--columns", "input=a,output=b"), EXIT_INPUT, "next: --columns time=ts,input=prompt_len,output=gen_len"),
+        (("--columns", "input=a,output=b", "--format", "nope"), EXIT_USAGE, "beside a map of columns"),
+        (("--columns", "time=t,input=i,output=o"), EXIT_INPUT, "next: --time-unit s, ms, us or ns"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words_of_options(caveat, tmp_path, options, code, said):
+    """The option that is wrong, or the one that helps."""
+    path = tmp_path / "mine.csv"
+    path.write_text("t,i,o,time_s\n1,2,3,4\n")
+    known = ("--columns", "time=time_s,input=i,output=o") if "--columns" not in options else ()
+    done = caveat("trace", "describe", path, *known, *options)
+    assert (done.code, said in " ".join(done.err.split())) == (code, True)
+
+
+def test_a_folder_of_servegen_is_drawn(caveat, tmp_path):
+    """Described and synthesized from its parameters."""
+    folder = tmp_path / "clients"
+    folder.mkdir()
+    write(folder, 1, trace="0,2,1,Gamma,1,1\n600,2,1,Gamma,1,1\n")
+    done = caveat("trace", "describe", folder, "--first", "100")
+    assert (done.code, "no request was recorded" in " ".join(done.out.split())) == (EXIT_YES, True)
+    replay = tmp_path / "replay.jsonl"
+    assert caveat("trace", "synthesize", folder, "-o", replay, "--first", "100").code == EXIT_YES
+    assert 100 < caveat("trace", "describe", replay, "--json").json["requests"] < 300
+
+
+def test_lengths_without_times_are_described_as_that(caveat, tmp_path):
+    """Exit 1, for something is missing."""
+    path = tmp_path / "lengths.csv"
+    path.write_text("input_tokens,output_tokens\n10,5\n20,6\n")
+    done = caveat("trace", "describe", path)
+    assert (done.code, "2 requests without times" in done.out) == (EXIT_NO, True)
+
+
+def test_a_fit_says_what_was_not_tested(caveat, file):
+    """And ends with 1 where something that was tested is missed."""
+    done = caveat("trace", "fit", file)
+    assert "what was not tested" in done.out
+    assert done.code == (EXIT_YES if caveat("trace", "fit", file, "--json").json["misses"] == [] else EXIT_NO)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caveat.compare.reading import plain, relation, same
+from caveat.compare.reading import objection, plain, relation, same
 from tests.compare.figures_of_two import figure, own
 
 
@@ -42,3 +42,22 @@ def test_plain_text_is_one_printable_line(text):
     assert shown.isprintable()
     assert len(shown) <= 160
     assert plain(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"arrivals": "gamma"}, "The arrivals differ: poisson on the left, gamma on the right. Why."),
+        (
+            {"arrivals": None},
+            "The arrivals are not known on both sides: poisson on the left, undisclosed on the right. Why.",
+        ),
+        ({}, "The arrivals are poisson on both sides. Why."),
+        ({"loop": "closed"}, "The loop differs: open on the left, closed on the right. Why."),
+        ({"loop": None}, "The loop is not known on both sides: open on the left, undisclosed on the right. Why."),
+    ],
+)
+def test_a_sentence_about_a_condition_agrees_with_its_name(changes, sentence):
+    """Arrivals differ, a loop differs."""
+    key = next(iter(changes), "arrivals")
+    assert objection("loop", "unknown", own(), own(**changes), key, why="Why.").message == sentence

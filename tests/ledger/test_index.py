@@ -1,28 +1,27 @@
-"""The index: what is in a row, when it is made again, and what happens where it cannot be kept."""
+"""Rows of the index: what is in them, and their form as files."""
+
+import io
 
 import msgspec
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from caveat.figures import TABLE, dump, load
+from caveat.figures import TABLE, Check, Row, dump, load
 from caveat.ledger import index
-from caveat.ledger.index import COLUMNS, arrow_schema, index_of, index_path, parquet_of, rebuild, row_of, table_of
-from caveat.ledger.store import read_run, scan, write_runs
+from caveat.ledger.index import (
+    COLUMNS,
+    arrow_schema,
+    own_parquet_of,
+    own_row,
+    own_schema,
+    parquet_of,
+    row_of,
+    table_of,
+)
+from caveat.ledger.store import Entry
 from tests.builders import published_run
 
 RUNS = tuple(published_run(value, platform=f"box {value:.0f}") for value in (1.0, 2.0, 3.0))
-
-
-@pytest.fixture
-def root(tmp_path):
-    write_runs(tmp_path, RUNS)
-    return tmp_path
-
-
-def ids(indexed):
-    table = indexed if isinstance(indexed, pa.Table) else pq.read_table(indexed, partitioning=None)
-    return sorted(table.column("id").to_pylist())
 
 
 def test_there_is_a_column_for_each_condition_and_no_name_twice():
@@ -42,77 +41,8 @@ def test_a_row_holds_the_document_the_figures_and_the_conditions():
     assert row["figures"] == [{"metric": run.primary, "value": 103275.0, "outcome": "pass"}]
     assert (row["id"], row["origin"], row["primary_metric"]) == (run.id, "imported", run.primary)
     assert (row["round"], row["accelerators"], row["power_run"]) == ("v6.1", 8, False)
-    assert row["output_tokens"] == [("mean", 267.0), ("max", 1024.0)]
+    assert row["output_tokens"] == [("max", 1024.0), ("mean", 267.0)]
     assert (row["engine"], row["replaces"]) == (None, None)
-
-
-def test_the_index_is_named_after_the_listing(root):
-    """Its name says whether it is up to date; the earlier one goes when a new one comes."""
-    first = index_of(root, scan(root))
-    assert first == index_path(root, scan(root))
-    assert index_of(root, scan(root)) == first
-    write_runs(root, [published_run(4.0)])
-    second = index_of(root, scan(root))
-    assert second == index_path(root, scan(root))
-    assert list((root / ".index").glob("*.parquet")) == [second]
-    assert len(ids(second)) == 4
-
-
-def test_an_empty_ledger_has_no_index(tmp_path):
-    """Nothing is written for nothing."""
-    assert index_of(tmp_path, scan(tmp_path)) is None
-    assert rebuild(tmp_path, scan(tmp_path)) is None
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_only_new_and_touched_documents_are_read_again(root, monkeypatch):
-    """Rows of untouched documents are taken over from the earlier index, those of removed ones are not."""
-    index_of(root, scan(root))
-    read = []
-
-    def reading(root, entry):
-        read.append(entry.id)
-        return read_run(root, entry)
-
-    monkeypatch.setattr(index, "read_run", reading)
-    new = published_run(4.0)
-    write_runs(root, [new])
-    (root / f"runs/{RUNS[0].id[:2]}/{RUNS[0].id}.json").unlink()
-    assert ids(index_of(root, scan(root))) == sorted([RUNS[1].id, RUNS[2].id, new.id])
-    assert read == [new.id]
-
-
-def test_a_broken_document_is_left_out(root):
-    """The others are there."""
-    (root / f"runs/{RUNS[0].id[:2]}/{RUNS[0].id}.json").write_bytes(b"{")
-    assert ids(index_of(root, scan(root))) == sorted([RUNS[1].id, RUNS[2].id])
-
-
-def test_a_broken_earlier_index_is_not_trusted(root):
-    """Garbage under the name of an index, or one of other columns, is no source of rows."""
-    (root / ".index").mkdir()
-    (root / ".index" / f"{index.VERSION}-00.parquet").write_bytes(b"PAR1 no")
-    pq.write_table(pa.table({"id": ["x"]}), root / ".index" / f"{index.VERSION}-11.parquet")
-    assert ids(index_of(root, scan(root))) == sorted(run.id for run in RUNS)
-
-
-def test_where_nothing_can_be_written_the_index_stays_in_memory(root):
-    """A ledger on a read-only disk answers all the same."""
-    (root / ".index").write_bytes(b"a file where the folder should be")
-    table = index_of(root, scan(root))
-    assert isinstance(table, pa.Table)
-    assert ids(table) == sorted(run.id for run in RUNS)
-
-
-def test_the_index_is_not_read_through_a_link(root, tmp_path):
-    """A planted link under the right name is not followed, and its target not touched."""
-    forged = tmp_path / "forged"
-    forged.write_bytes(b"forged")
-    path = index_path(root, scan(root))
-    path.parent.mkdir()
-    path.symlink_to(forged)
-    assert ids(index_of(root, scan(root))) == sorted(run.id for run in RUNS)
-    assert forged.read_bytes() == b"forged"
 
 
 def test_the_same_rows_give_the_same_bytes_in_any_order():
@@ -129,3 +59,38 @@ def test_the_richest_source_gives_the_rank():
         run, provenance=msgspec.structs.replace(run.provenance, origin="measured", sources=())
     )
     assert row_of(measured, dump(measured))["source_rank"] == index.UNKNOWN_RANK
+
+
+def test_a_row_of_ones_own_has_the_file_and_not_the_document():
+    """The document is read from its file; all else is as in the shipped set."""
+    run = RUNS[0]
+    own = own_row(run, Entry(run.id, 10, 20))
+    assert (own.pop("size"), own.pop("changed_ns")) == (10, 20)
+    shipped = row_of(run, dump(run))
+    del shipped["document"]
+    assert own == shipped
+    assert [*own_schema().names, "document"] == [
+        *(name for name in arrow_schema().names if name != "document"),
+        "document",
+    ]
+
+
+@pytest.mark.parametrize("metrics", [(), ("loadgen-ttft.p99",)])
+def test_each_figure_has_its_own_outcome(metrics):
+    """Whether validity is about the run or about single metrics."""
+    checks = (Check(aspect="review", outcome="pass"), Check(aspect="early stopping", outcome="fail", metrics=metrics))
+    run = published_run(rows=(Row(metric="loadgen-ttft.p99", value=1.0),), validity=checks)
+    assert [(one["metric"], one["outcome"]) for one in row_of(run, dump(run))["figures"]] == [
+        (row.metric, run.outcome(row.metric)) for row in run.rows
+    ]
+
+
+def test_a_part_is_sorted_by_id_and_reads_back():
+    """With the smallest and largest id of each group, so that what is sought is found in one of them."""
+    table = table_of((own_row(run, Entry(run.id, 1, 2)) for run in RUNS), own_schema())
+    content = own_parquet_of(table)
+    read = pq.read_table(io.BytesIO(content))
+    assert read.equals(table.sort_by("id"))
+    statistics = pq.ParquetFile(io.BytesIO(content)).metadata.row_group(0).column(0).statistics
+    ids = sorted(run.id for run in RUNS)
+    assert (statistics.min, statistics.max) == (ids[0], ids[-1])

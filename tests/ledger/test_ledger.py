@@ -373,3 +373,54 @@ def test_a_package_without_its_figures_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr("caveat.ledger.shipped.SHIPPED", Path(tmp_path / "none.parquet"))
     with pytest.raises(LedgerError, match="shipped figures are missing"):
         Ledger(tmp_path / "ledger").figures()
+
+
+def test_a_large_ledger_never_shows_a_document_that_was_written_over(ledger, monkeypatch):
+    """It is not looked at before it is asked for, and then it is: for an open ledger and for a new one."""
+    monkeypatch.setattr("caveat.ledger.looking.LOOKED_AT_EACH_TIME", -1)
+    monkeypatch.setattr("caveat.ledger.looking.SETTLED_AFTER_NS", 0)
+    assert len(names(ledger)) == 4
+    path = ledger.path / "runs" / AMD.id[:2] / f"{AMD.id}.json"
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"103275", b"903275"))
+    for reader in (ledger, Ledger(ledger.path, shipped=False)):
+        assert names(reader) == ["DELL", "SILENT", "FAILED"]
+        with pytest.raises(NotFoundError):
+            reader.run(AMD.id)
+    path.write_bytes(content)
+    assert names(ledger) == ["DELL", "AMD", "SILENT", "FAILED"]
+    assert ledger.verify() == ()
+
+
+def test_a_replaced_document_written_over_hides_nothing(ledger, monkeypatch):
+    """Of the subject that is asked for, the older document is the head again."""
+    monkeypatch.setattr("caveat.ledger.looking.LOOKED_AT_EACH_TIME", -1)
+    (new,) = ledger.add([from_log(AMD)]).added
+    (ledger.path / "runs" / new[:2] / f"{new}.json").write_bytes(b"{")
+    assert ledger.figure(AMD.subject).run.id == AMD.id
+
+
+def test_a_limit_reads_the_first_ones_and_a_count_none(ledger, monkeypatch):
+    """In the order of the ledger."""
+    read = []
+
+    def loaded(content, **how):
+        read.append(how["path"])
+        return AMD
+
+    monkeypatch.setattr("caveat.ledger.ledger.load", loaded)
+    assert ledger.count_figures() == 4
+    assert ledger.count_figures([parse_where("submitter=AMD")], primary_only=False) == 2
+    assert read == []
+    assert len(ledger.figures(limit=2)) == 2
+    assert read == [f"runs/{run.id[:2]}/{run.id}.json" for run in (DELL, AMD)]
+
+
+def test_siblings_are_of_the_same_system_and_benchmark(ledger):
+    """Under another scenario or run path; a run of one's own has none, however many there are of them."""
+    offline = published_run(110_000.0, scenario="offline")
+    own = [published_run(float(value), subject=f"measured/{value}") for value in range(3)]
+    ledger.add([offline, *own])
+    assert [figure.run for figure in ledger.siblings(AMD.subject)] == [offline]
+    assert [figure.run for figure in ledger.siblings(offline.subject)] == [AMD]
+    assert ledger.siblings(DELL.subject) == ledger.siblings("measured/0") == ledger.siblings("mine") == ()

@@ -12,6 +12,8 @@ from caveat.ledger.store import (
     Entry,
     Listing,
     locked,
+    locked_if_free,
+    read_bytes,
     read_run,
     remove_left_behind,
     scan,
@@ -42,6 +44,34 @@ def test_what_is_written_is_listed_and_read_back(root):
     assert [(entry.id, entry.name) for entry in listing.documents] == [(RUN.id, NAME)]
     assert read_run(root, listing.documents[0]) == (RUN, dump(RUN))
     assert (listing.strangers, listing.temporary) == ((), ())
+
+
+def test_the_files_that_were_written_are_told(root):
+    """As a listing finds them afterwards."""
+    assert write_runs(root, [RUN]) == dict(zip(scan(root).documents, [RUN], strict=True))
+
+
+def test_a_document_that_was_touched_is_not_what_it_was(root):
+    """Whoever knew it by size and time learns that it may be another."""
+    write_runs(root, [RUN])
+    (entry,) = scan(root).documents
+    assert read_bytes(root, entry, untouched=True) == dump(RUN)
+    os.utime(root / NAME, ns=(1, 1))
+    assert read_bytes(root, entry) == dump(RUN)
+    with pytest.raises(DocumentError, match="was changed while it was read") as caught:
+        read_bytes(root, entry, untouched=True)
+    assert caught.value.code == "touched"
+
+
+def test_the_lock_is_taken_only_if_it_is_free(root):
+    """And somebody who does not wait does not hinder."""
+    with locked(root), locked_if_free(root) as mine:
+        assert not mine
+    with locked_if_free(root) as mine:
+        assert mine
+    place(root.parent, "file")
+    with locked_if_free(root.parent / "file") as mine:
+        assert not mine
 
 
 def test_progress_counts_documents(root):
@@ -186,7 +216,7 @@ def test_old_temporary_files_are_removed_and_young_ones_left(root):
     listing = scan(root)
     assert len(listing.temporary) == 2
     assert listing.documents == ()
-    remove_left_behind(root, listing)
+    remove_left_behind(root, listing.temporary)
     assert (old.exists(), young.exists()) == (False, True)
 
 

@@ -95,8 +95,34 @@ ledger.add(own(90))
 """,
             30,
         ),
+        (
+            """
+from caveat.ledger import refresh
+def killed(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+ledger.add(own(20))
+refresh.write_manifest = killed
+ledger.add(own(30))
+""",
+            30,
+        ),
+        (
+            """
+from caveat.ledger import manifest, store
+real = manifest.write_file
+def half(folder, name, content):
+    manifest.write_file = killed
+    store.os.replace = killed
+    return real(folder, name, content)
+def killed(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+manifest.write_file = half
+ledger.add(own(30))
+""",
+            30,
+        ),
     ],
-    ids=["between documents", "before a rename"],
+    ids=["between documents", "before a rename", "between part and manifest", "in the middle of a part"],
 )
 def test_a_killed_writer_leaves_a_readable_ledger(tmp_path, death, written):
     """What was written is whole, what was not is absent, and the next writer finishes the work."""
@@ -110,6 +136,7 @@ def test_a_killed_writer_leaves_a_readable_ledger(tmp_path, death, written):
     added = ledger.add([published_run(platform=f"a-{number}") for number in range(90)])
     assert (len(added.added), len(added.known)) == (90 - written, written)
     assert ledger.verify() == ()
+    assert not list((tmp_path / ".index").glob(".tmp-*"))
 
 
 def test_a_reader_beside_a_writer_never_sees_less_than_before(tmp_path):

@@ -50,13 +50,21 @@ def poisson_spec(**changes: Any) -> Spec:
     return Spec(**{"endpoint": Endpoint(url="http://127.0.0.1:9", model="m"), "workload": workload, **changes})
 
 
-def made_folder(folder: Path, *, slower: float = 1.0, late_s: float = 0.0, spec: Spec | None = None, **notes: Any):
+def made_folder(
+    folder: Path,
+    *,
+    slower: float = 1.0,
+    late_s: float = 0.0,
+    spec: Spec | None = None,
+    columns: Any = None,
+    **notes: Any,
+):
     """The folder of a run whose every request took half a second and a little, times `slower`. Gives it back."""
     spec = spec or poisson_spec()
     plan = spec.workload.plan()
     due_s = np.concatenate([block.at_ns for block in plan.blocks()]) / 1e9
     took_s = slower * (0.5 + 0.05 * np.sin(np.arange(len(due_s)) ** 2))
-    table = samples(due_s, took_s, output=10)
+    table = samples(due_s, took_s, output=10, **(columns or {}))
     if late_s:
         due = table.column("ready_ns").to_numpy()
         late = table.schema.get_field_index("sent_ns")

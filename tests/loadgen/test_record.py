@@ -171,6 +171,59 @@ def test_a_warm_cache_shows_in_the_servers_own_counters(tmp_path, hits, salted, 
     assert run.conditions.get("prefix_caching") == caching
 
 
+def told(cached, prompt=40):
+    """Changes of a folder: the server's usage record says so of every answer."""
+    return {"input_tokens_usage": [prompt] * 400, "cached_tokens_usage": [cached] * 400}
+
+
+@pytest.mark.parametrize(("cached", "outcome", "caching"), [(8, "fail", "on"), (0, "pass", None)])
+def test_what_each_answer_says_of_the_cache_stands_before_the_salt(tmp_path, cached, outcome, caching):
+    """8 of 40 prompt tokens came from a cache, salted or not: a figure, a condition and a sentence."""
+    run = record(made_folder(tmp_path / "a", columns=told(cached)))
+    (check,) = [one for one in run.validity if one.aspect == "cache state"]
+    assert check.outcome == outcome
+    assert check.sentence.startswith(f"The server's usage records say that {cached / 40:.1%} of prompt tokens")
+    assert run.row("caveat-cached-input-share-usage").value == cached / 40
+    assert run.conditions.get("cached_share") == cached / 40
+    assert run.conditions.get("prefix_caching") == caching
+
+
+def test_answers_that_say_nothing_of_a_cache_make_no_figure_of_it(tmp_path):
+    """Absent, not zero."""
+    run = record(made_folder(tmp_path / "a"))
+    assert run.row("caveat-cached-input-share-usage") is None
+    assert run.conditions.state("cached_share") == "undisclosed"
+
+
+def test_a_server_that_counts_hits_alone_is_held_against_its_prompt_tokens(tmp_path):
+    """SGLang counts cached tokens and prompt tokens."""
+    before = facts(prefix_cache_hits=10.0, prompt_tokens=100.0)
+    after = facts(prefix_cache_hits=60.0, prompt_tokens=300.0)
+    run = record(made_folder(tmp_path / "a", before=before, after=after))
+    assert said(run, "cache state").startswith("The server's counters say that 25.0% of prompt tokens")
+    assert "cache state" in aspects(run, "fail")
+    assert run.conditions.get("cached_share") == 0.25
+
+
+def test_the_tokenizer_is_a_condition(tmp_path):
+    """Name and hash, and how words were chosen with it; without one the condition does not apply."""
+    identity = f"bpe.json, sha256 {'3f' * 32}"
+    spec = poisson_spec(tokenizer_file="/somewhere/bpe.json")
+    run = record(made_folder(tmp_path / "a", spec=spec, tokenizer=identity))
+    assert run.conditions.get("tokenizer") == identity
+    assert f"prompt words: one token each by {identity}" in run.notes
+    assert "/somewhere" not in dump(run).decode()
+    assert record(made_folder(tmp_path / "b")).conditions.state("tokenizer") == "not applicable"
+
+
+def test_what_only_a_published_result_can_have_does_not_count_as_undisclosed(tmp_path):
+    """The share of disclosed conditions is of those that a run of one's own can have."""
+    conditions = record(made_folder(tmp_path / "a")).conditions
+    for key in ("coalesced", "whole_sets", "round", "division", "fingerprint", "modelled_server", "min_queries"):
+        assert conditions.state(key) == "not applicable", key
+    assert conditions.state("accelerator") == "undisclosed"
+
+
 @pytest.mark.parametrize(
     "broken",
     [

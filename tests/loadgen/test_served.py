@@ -1,6 +1,9 @@
 """Before a run: an endpoint that does not answer is told from one that loads, and from one that wants a key."""
 
 import json
+import shutil
+import ssl
+import subprocess
 
 import pytest
 
@@ -92,3 +95,21 @@ def test_a_connection_that_breaks_is_an_answer_that_was_not_given():
     """No traceback."""
     with Server(lambda *_: [RESET]) as server, pytest.raises(InputError, match="cannot be reached"):
         until_answering(at(server))
+
+
+def test_a_certificate_that_is_not_trusted_is_not_waited_for(tmp_path):
+    """It will not pass by itself: the options that help are named, and both of them do."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl makes the certificate")
+    made = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext subjectAltName=IP:127.0.0.1"
+    files = ["-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"]
+    subprocess.run([openssl, *made.split(), *files], check=True, capture_output=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    with Server(lambda number, _: [models("m-1")], tls=tls) as server:
+        with pytest.raises(InputError) as refusal:
+            until_answering(at(server), wait_s=60.0, pause=pytest.fail)
+        assert (refusal.value.code, "--ca-file" in refusal.value.next) == ("certificate", True)
+        until_answering(at(server, ca_file=str(tmp_path / "cert.pem")))
+        until_answering(at(server, verify=False))

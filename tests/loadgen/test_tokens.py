@@ -1,11 +1,19 @@
 """How many tokens words are, learned from counts."""
 
+import hashlib
 import json
 
 import pytest
 
 from caveat.errors import CannotSayError, InputError
-from caveat.loadgen.tokens import CHECK_WORDS, FIT_WORDS, calibrate_tokens, single_token_words, token_counter
+from caveat.loadgen.tokens import (
+    CHECK_WORDS,
+    FIT_WORDS,
+    calibrate_tokens,
+    single_token_words,
+    token_counter,
+    tokenizer_identity,
+)
 from caveat.loadgen.words import WORDS
 
 ALL = (*FIT_WORDS, *CHECK_WORDS)
@@ -24,7 +32,7 @@ def test_the_error_is_measured_on_lengths_that_the_fit_has_not_seen():
     """Here 40 words are 10 tokens more than the line says."""
     found = calibrate_tokens(lambda words: words + 10 * (words == 40))
     assert [found.residual_tokens, found.residual_share] == pytest.approx([10, 10 / 50])
-    assert "1 tokens a word" in found.sentence()
+    assert "1 token a word" in found.sentence()
 
 
 def test_lengths_that_the_server_refuses_are_left_out():
@@ -66,3 +74,11 @@ def test_a_file_that_is_no_tokenizer_is_named(tmp_path):
     path.write_text("{}")
     with pytest.raises(InputError, match=r"not\.json.*expected a tokenizer\.json"):
         token_counter(str(path))
+
+
+def test_a_tokenizer_is_known_by_name_and_hash(tmp_path):
+    """Where it lies is nobody's affair; a file that is not there is an error of the input."""
+    (tmp_path / "bpe.json").write_bytes(b"{}")
+    assert tokenizer_identity(tmp_path / "bpe.json") == f"bpe.json, sha256 {hashlib.sha256(b'{}').hexdigest()}"
+    with pytest.raises(InputError, match=r"none\.json"):
+        tokenizer_identity(tmp_path / "none.json")

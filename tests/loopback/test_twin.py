@@ -14,6 +14,7 @@ from caveat.simulator import VirtualClock, decode_model, server_of
 from caveat.workload import Limits, Lognormal, PlanBlock, Poisson, Separate, Workload
 from tests.loopback.client import chat
 from tests.loopback.test_modelled import DOCUMENT
+from tests.simulator.plans import Columns, poisson
 
 MS = 1_000_000
 QUIET_NS = 2 * MS  # p99 of the endpoint's lag up to which its answers are held against the simulation
@@ -64,9 +65,13 @@ def measured(url, workload):
     return sink.table().sort_by("request")
 
 
+def fetch(url):
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        return answer.read()
+
+
 def log_of(url):
-    with urllib.request.urlopen(f"{url}/loopback/log", timeout=20) as answer:
-        lines = answer.read()
+    lines = fetch(f"{url}/loopback/log")
     return json.loads(lines.splitlines()[0])["lag"], sorted(read_log(lines), key=lambda truth: truth.number)
 
 
@@ -102,6 +107,12 @@ def test_a_plan_through_the_wire_is_due_when_the_simulation_of_its_arrivals_says
     assert predicted - 4 * MS < told < 1.5 * predicted + 4 * MS
 
 
+def sharing(at_ns, lengths, beginnings):
+    """Prompts of so many tokens, whose blocks are all those of one of some beginnings; answers of three tokens."""
+    prefixes = [[int(which)] * (int(tokens) // 16) for tokens, which in zip(lengths, beginnings, strict=True)]
+    return Columns(at_ns, lengths, [3] * len(lengths), prefixes=prefixes, block_tokens=16)
+
+
 def driven(document):
     """An endpoint in a thread, driven by the model."""
     return Loopback(engine=modelled(decode_model(document))).start()
@@ -116,8 +127,38 @@ def test_a_prompt_that_begins_like_an_earlier_one_is_due_earlier():
     with driven(document) as running:
         for text in (prompt, prompt, "other " + prompt):
             chat(running.url, text, max_tokens=1)
-        waits = [truth.first_due_ns - truth.arrival_ns for truth in running.log()]
+        log = running.log()
+        waits = [truth.first_due_ns - truth.arrival_ns for truth in log]
+        counters = fetch(f"{running.url}/metrics").decode()
     assert waits == [68 * MS, 20 * MS, 69 * MS]
+    assert [truth.cached_tokens for truth in log] == [0, 48, 0]
+    assert 'prefix_cache_queries_total{model_name="loopback"} 193' in counters
+    assert 'prefix_cache_hits_total{model_name="loopback"} 48' in counters
+
+
+def test_what_the_model_finds_cached_is_in_the_usage_as_the_simulation_has_it():
+    """Request by request, known by its length, over four beginnings that are shared; streamed, and in one piece.
+    Without a cache nothing is said of it: unknown is no zero."""
+    rng, count = np.random.default_rng(5), 60
+    lengths, beginnings = 40 + rng.permutation(count), rng.integers(0, 4, count)
+    document = MODEL.replace("token_budget = 128", "prefix_cache = true\nblock_tokens = 16").replace("= 60", "= 400")
+    for stream in (True, False):
+        with driven(document) as running:
+            sink = Kept()
+            plan = sharing(poisson(rng, 150, count), lengths, beginnings)
+            HttpTarget(Endpoint(url=running.url, model="twin", stream=stream)).offer(plan, sink, WallClock())
+            truths = sorted(running.log(), key=lambda truth: truth.number)
+        found = {truth.prompt_tokens: truth.cached_tokens for truth in truths}
+        told = sink.table().select(["input_tokens_usage", "cached_tokens_usage"]).to_pylist()
+        assert {row["input_tokens_usage"]: row["cached_tokens_usage"] for row in told} == found
+        order = [lengths.tolist().index(truth.prompt_tokens) for truth in truths]
+        at_ns = [truth.arrival_ns - truths[0].arrival_ns for truth in truths]
+        predicted = simulated(decode_model(document), sharing(at_ns, lengths[order], beginnings[order]))
+        assert predicted["cached_tokens_usage"].to_pylist() == list(found.values())
+        assert sum(found.values()) > 500
+    with driven(MODEL) as running:
+        assert "prompt_tokens_details" not in chat(running.url, "word " * 40, max_tokens=1).json["usage"]
+        assert b"prefix_cache" not in fetch(f"{running.url}/metrics")
 
 
 def test_a_request_beyond_the_model_is_refused_and_an_answer_is_cut():

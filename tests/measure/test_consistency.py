@@ -131,10 +131,19 @@ def test_answers_with_one_token_more_are_counted_as_ended():
 
 
 @pytest.mark.parametrize(
-    ("achieved", "wanted", "verdict"), [(950, 1000, "pass"), (940, 1000, "fail"), (60, 100, "pass"), (40, 100, "fail")]
+    ("achieved", "wanted", "verdict"),
+    [
+        (950, 1000, "pass"),
+        (940, 1000, "fail"),
+        (60, 100, "pass"),
+        (40, 100, "fail"),
+        (6, 4, "pass"),
+        (7, 4, "fail"),
+        (12, 4, "fail"),
+    ],
 )
-def test_lengths_may_miss_by_5_percent_or_50_tokens(achieved, wanted, verdict):
-    """Whichever is more."""
+def test_lengths_may_miss_by_5_percent_or_50_tokens_and_never_by_more_than_half(achieved, wanted, verdict):
+    """Whichever is more of the first two; 12 tokens are not the 4 that were asked for."""
     found = checks(samples(DUE, LATENCY, output=achieved, wanted=wanted), aspect="length match")
     assert about("Mean output", found).outcome == verdict
     assert about("Mean input", found).outcome == "pass"
@@ -143,9 +152,9 @@ def test_lengths_may_miss_by_5_percent_or_50_tokens(achieved, wanted, verdict):
 def test_a_steady_state_that_was_not_found_is_said():
     """Only where it was looked for."""
     growing = samples(np.arange(500), np.arange(1, 501))
-    (found,) = checks(growing, WarmUp(until_steady=True), aspect="steady state")
+    found = about("Warm-up", checks(growing, WarmUp(until_steady=True), aspect="steady state"))
     assert (found.outcome, found.sentence) == ("fail", "Warm-up: MSER-5 found no steady state, nothing left out.")
-    assert checks(growing, aspect="steady state") == []
+    assert not any("Warm-up" in check.sentence for check in checks(growing, aspect="steady state"))
 
 
 def test_a_failed_check_reaches_the_figures_it_speaks_of():

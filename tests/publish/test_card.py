@@ -1,10 +1,11 @@
 """The card: one figure on one screen, nothing of it left out, nothing in it acting on the terminal."""
 
+import msgspec
 import pytest
 from rich.console import Group
 
 from caveat.caveats import sentences
-from caveat.figures import TABLE, Figure, figures_of, primary_figure
+from caveat.figures import TABLE, Check, Figure, Spread, figures_of, primary_figure
 from caveat.publish import card
 from tests.cli.acme import HOSTILE_NAMES, acme_runs, derived_run, hostile_run
 from tests.publish.test_tables import shown
@@ -53,6 +54,20 @@ def test_validity_provenance_other_metrics_partners_and_caveats_stand_on_it():
         assert part in text
     for name, _ in sentences(figure):
         assert f"\n{name}: " in text
+
+
+def test_a_measured_run_is_whole_on_the_card_of_one_figure():
+    """Intervals of its other metrics, its notes, and checks that concern other figures alone."""
+    run = primary("own").run
+    spread = Spread(low=0.19, high=0.21, method="m")
+    other = msgspec.structs.replace(run.rows[0], metric="caveat-ttft.p50", value=0.2, spread=spread)
+    check = Check(aspect="latency limits", outcome="fail", sentence="too slow", metrics=("caveat-goodput",))
+    changes = {"rows": (*run.rows, other), "notes": ("salt: 7",), "validity": (*run.validity, check)}
+    text = text_of(Figure(msgspec.structs.replace(run, **changes), run.rows[0].metric))
+    assert "\nvalidity: pass\n" in text
+    assert "NO  latency limits  too slow" in text.split("\nvalidity of other figures of the run\n")[1]
+    assert "190 to 210 ms" in text.split("\nother metrics of the run\n")[1]
+    assert "\nnotes\nsalt: 7\n" in text
 
 
 def test_an_invalid_run_says_so_first():

@@ -9,26 +9,29 @@ import msgspec
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from caveat.errors import InputError, UsageError
-from caveat.figures import Source, primary_figure
+from caveat.figures import Figure, Source, conditions_of, primary_figure
 from caveat.measure import series_of
 from caveat.publish import plot_run
 from caveat.publish.charts import run_chart
-from caveat.publish.charts_style import tidy, time_scale
+from caveat.publish.charts_style import axis_words, linear_scale, on_axis, tidy, time_scale
 from caveat.publish.plot import series_of_run
 from tests.builders import published_run
 from tests.publish.drawn import HOSTILE, golden, run, settled, table, texts
 
 
 def panels(spec):
-    """Title of each panel, and its layers."""
-    return {panel["layer"][-_names(panel)]["data"]["values"][0]["words"]: panel for panel in spec["concat"]}
+    """Panels by title."""
+    return {above(panel)[0]: panel for panel in spec["concat"]}
 
 
-def _names(panel):
-    """How many of the last layers are words above the panel."""
-    return sum(layer["mark"].get("y") == -13 for layer in panel["layer"])
+def above(panel):
+    """The words above a panel, its title first."""
+    found = [layer for layer in panel["layer"] if layer["mark"]["type"] == "text" and layer["mark"].get("y", 0) < 0]
+    return [layer["data"]["values"][0]["words"] for layer in found]
 
 
 def values(panel, curve):
@@ -73,7 +76,8 @@ def test_a_request_that_failed_keeps_the_curve_below_one():
     panel = panels(run_chart(*run()))["Time to first token"]
     points = values(panel, "from due")
     assert (points[0]["share"], points[-1]["share"]) == (0, tidy(28 / 30))
-    assert panel["layer"][0]["encoding"]["y"]["axis"]["title"] == "of 30 requests (2 never)"
+    (line,) = (layer for layer in panel["layer"] if layer["mark"]["type"] == "line")
+    assert line["encoding"]["y"]["axis"]["title"] == "share of 30 requests (2 never)"
 
 
 def test_a_bin_before_a_gap_is_drawn_to_its_end():
@@ -92,15 +96,45 @@ def test_a_limit_is_drawn_where_the_conditions_have_one():
     """And only there."""
     found = panels(run_chart(*run()))
     limits = {title: {v for v in texts(panel) if v.startswith("limit ")} for title, panel in found.items()}
-    assert limits["Time to first token"] == {"limit 80 ms"}
-    assert limits["Whole request"] == set()
+    assert limits["Time to first token"] == {"limit 80 ms at p90"}
+    assert limits["Whole request, from due"] == set()
+
+
+def test_a_limit_far_off_the_values_is_said_and_not_drawn():
+    """A rule at ten times the longest would leave the curve a tenth of its panel."""
+    figure, series = run()
+    far = msgspec.structs.replace(
+        figure.run, conditions=conditions_of({**figure.conditions.known, "ttft_limit_s": 2.0})
+    )
+    found = panels(run_chart(Figure(far, figure.metric.key), series))
+    for title in ("Time to first token", "Time to first token, by when requests were due"):
+        assert "limit 2 s at p90, off the axis" in above(found[title])
+        assert not any(
+            layer["mark"].get("strokeDash") == [5, 3] and "y" not in layer["mark"] for layer in rules(found[title])
+        )
+
+
+def rules(panel):
+    """The straight lines inside a panel."""
+    layers = [layer for layer in panel["layer"] if layer["mark"]["type"] == "rule"]
+    return [layer for layer in layers if "value" not in layer["encoding"].get("y", {})]
+
+
+def test_no_word_stands_inside_a_panel():
+    """So that none can lie on a curve, whatever its shape."""
+    for panel in run_chart(*run())["concat"]:
+        inside = [layer["mark"] for layer in panel["layer"] if layer["mark"]["type"] == "text"]
+        assert all(mark["y"] < 0 for mark in inside)
 
 
 def test_a_percentile_that_the_run_could_not_state_is_not_drawn():
     """Twenty-eight values have a median and no 99th percentile."""
-    words = texts(panels(run_chart(*run()))["Time to first token"])
-    assert any(word.startswith("p50 ") for word in words)
-    assert not any(word.startswith("p99 ") for word in words)
+    panel = panels(run_chart(*run()))["Time to first token"]
+    (points,) = (layer["data"]["values"] for layer in panel["layer"] if layer["mark"]["type"] == "point")
+    assert len(points) == 1
+    (facts,) = (words for words in above(panel) if "p50" in words)
+    assert facts.startswith("p50 71 ms")
+    assert "too few independent requests for p99" in facts
 
 
 def test_hostile_conditions_stand_in_the_head_as_harmless_text():
@@ -117,10 +151,35 @@ def test_a_specification_stays_small_however_long_the_run():
     assert len(json.dumps(big)) < 300_000
 
 
-def test_a_wide_range_is_logarithmic_and_a_narrow_one_begins_at_zero():
-    """An axis that exaggerates nothing."""
-    assert time_scale([0.010, 0.012]) == {"domain": [0, 0.0138], "nice": False, "clamp": True}
-    assert time_scale([0.0, 1.0])["type"] == "log"
+def test_a_wide_range_is_logarithmic_and_a_narrow_one_uses_its_space():
+    """And either says so."""
+    assert (time_scale([0.0, 1.0])["type"], axis_words(time_scale([0.0, 1.0]))) == ("log", "logarithmic axis")
+    narrow = time_scale([0.010, 0.012])
+    assert narrow == {"domain": [0.00984, 0.01216], "nice": False, "clamp": True}
+    assert axis_words(narrow) == "the axis begins at 9.84 ms, not at 0"
+
+
+def test_an_axis_begins_at_zero_where_that_leaves_little_of_it_empty():
+    """And noise does not fill an axis."""
+    assert linear_scale(4, 10, least=0.1) == {"domain": [0, 10.8], "nice": False}
+    assert axis_words(linear_scale(4, 10, least=0.1)) == ""
+    assert linear_scale(100, 100, least=0.1)["domain"] == [94.2, 105.8]
+
+
+@given(st.lists(st.floats(0, 1e4), min_size=1, max_size=9))
+def test_every_time_lies_on_its_axis(values):
+    """Only what is shorter than a microsecond stands at the edge of a logarithmic one."""
+    scale = time_scale(values)
+    low, high = scale["domain"]
+    assert low < high
+    assert all(low <= max(value, 1e-6 if scale.get("type") else 0) * (1 + 1e-5) for value in values)
+    assert max(values) <= high * (1 + 1e-5)
+
+
+def test_a_limit_stands_on_the_axis_within_three_times_the_values():
+    """Above and below; no limit stands nowhere."""
+    found = [on_axis(limit, 1.0, 2.0) for limit in (None, 0.3, 0.4, 6.0, 6.1)]
+    assert found == [False, False, True, True, False]
 
 
 def test_a_panel_without_values_says_why():

@@ -1,13 +1,14 @@
-"""publish.charts_curve: what the system gives against what each user sees."""
+"""publish.charts_curve: what the system gives against what each user sees, drawn."""
 
 import json
 
 import altair
-import msgspec
 import pytest
 
-from caveat.errors import CannotSayError, RefusedError, UsageError
-from caveat.publish.charts_curve import curve_chart, curve_of, curve_sentences
+from caveat.errors import RefusedError
+from caveat.publish.charts_curve import curve_chart
+from caveat.publish.charts_style import INK
+from caveat.publish.curve_points import curve_of
 from tests.publish.drawn import HOSTILE, golden, point, settled, sweep, texts
 
 
@@ -18,18 +19,7 @@ def test_the_specification_is_the_same_on_every_machine():
 
 def test_the_specification_keeps_to_the_schema_of_vega_lite():
     """Checked by Altair, which carries the schema."""
-    assert altair.Chart.from_dict(curve_chart(curve_of(sweep()))).to_dict()["width"] == 820
-
-
-def test_points_stand_in_the_order_of_what_was_asked_and_by_accelerator():
-    """A user's rate is one over the median time per token."""
-    points = curve_of(sweep()).points
-    assert [(p.label, p.user, p.system) for p in points] == [
-        ("1 in flight", 100, 50),
-        ("8 in flight", 80, 200),
-        ("64 in flight, not valid", 40, 450),
-    ]
-    assert [p.limits for p in points] == ["pass", "pass", "fail"]
+    assert altair.Chart.from_dict(curve_chart(curve_of(sweep()))).to_dict()["width"] == 780
 
 
 def test_an_unknown_number_of_accelerators_divides_nothing():
@@ -38,60 +28,6 @@ def test_an_unknown_number_of_accelerators_divides_nothing():
     curve = curve_of(runs)
     assert [p.system for p in curve.points] == [100, 400]
     assert "of the whole system (number of accelerators undisclosed)" in " ".join(texts(curve_chart(curve)))
-
-
-def test_a_rate_is_a_label_too():
-    """Open loops are labelled with the rate that was asked for."""
-    runs = [point(1, 100, 0.01, concurrency=None, loop="open", target_qps=rate) for rate in (0.5, 4)]
-    assert [p.label for p in curve_of(runs).points] == ["0.5 requests/s", "4 requests/s"]
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"accelerator": "B200"},
-        {"model": "other"},
-        {"tpot_limit_s": 0.05},
-        {"loop": "open"},
-        {"output_tokens_requested": {"mean": 500.0}},
-    ],
-    ids=lambda changes: next(iter(changes)),
-)
-def test_unlike_runs_are_no_curve(changes):
-    """The refusal names the condition and both values."""
-    with pytest.raises(RefusedError, match=f"not one sweep: {next(iter(changes))}: found ") as refused:
-        curve_of([point(1, 100, 0.01, output_tokens_requested={"mean": 100.0}), point(8, 400, 0.02, **changes)])
-    assert refused.value.code == "not-one-sweep" or changes.keys() == {"output_tokens_requested"}
-
-
-def test_lengths_that_differ_by_chance_are_one_workload_and_the_range_is_said():
-    """Twenty draws of a law do not have its mean."""
-    runs = [
-        point(n, 100, 0.01, output_tokens_requested={"mean": mean}, output_tokens={"mean": mean})
-        for n, mean in ((1, 96.0), (8, 100.0))
-    ]
-    assert curve_sentences(curve_of(runs))[-1].endswith("; mean output 96 to 100.0 tokens")
-
-
-def test_an_unknown_mean_output_is_not_zero():
-    """It is said to be undisclosed."""
-    assert curve_sentences(curve_of(sweep()))[-1].endswith("; mean output of a request undisclosed")
-
-
-def test_one_run_is_no_curve():
-    """Nor is one run twice."""
-    with pytest.raises(UsageError, match="two runs or more"):
-        curve_of([sweep()[0]] * 2)
-
-
-def test_tokens_that_nobody_counted_make_no_point():
-    """Chunks are not tokens."""
-    blind = msgspec.structs.replace(point(4, 1, 1), rows=(), primary=None)
-    curve = curve_of([*sweep(), blind])
-    assert (len(curve.points), curve.left_out) == (3, (blind.id[:10],))
-    assert f"left out, without a rate or a median time per token: {blind.id[:10]}" in curve_sentences(curve)
-    with pytest.raises(CannotSayError, match=f"no output rate in {blind.id[:10]}: two points make a curve"):
-        curve_of([sweep()[0], blind])
 
 
 def test_hostile_names_are_harmless():
@@ -106,7 +42,7 @@ def test_hostile_names_are_harmless():
 def test_the_head_says_that_the_axes_are_derived():
     """The marks of every point stand in the title."""
     title = curve_chart(curve_of(sweep()))["title"]
-    assert title["text"].startswith("[DERIVED]  [NOT VALID]  ")
+    assert title["text"].startswith("[DERIVED]  [1 OF 3 NOT VALID]  ")
     above = " ".join(title["subtitle"])
     for said in (
         "caveat-output-tokens-rate-usage / 2 accelerators (a claim)",
@@ -116,3 +52,71 @@ def test_the_head_says_that_the_axes_are_derived():
         "validity: 2 pass, 1 fail",
     ):
         assert said in above
+
+
+def layers(spec, mark):
+    """The layers of one kind of mark."""
+    return [layer for layer in spec["layer"] if layer["mark"]["type"] == mark]
+
+
+def looks(spec):
+    """Words of the legend -> outline, fill and stroke of a point."""
+    encoding = layers(spec, "point")[0]["encoding"]
+    channels = [encoding[name]["scale"] for name in ("shape", "fill", "stroke")]
+    return dict(zip(channels[0]["domain"], zip(*(channel["range"] for channel in channels), strict=True), strict=True))
+
+
+def test_a_point_that_is_not_valid_is_hollow_and_crossed_and_the_legend_says_so():
+    """Its outline and colour say that it missed its limits, as they do of a valid one."""
+    found = looks(curve_chart(curve_of(sweep())))
+    assert list(found) == ["limits met", "limits missed, not valid"]
+    (outline, fill, stroke), (crossed, hollow, other) = found.values()
+    assert (fill, hollow) == (stroke, "#ffffff")
+    assert other != stroke
+    assert (outline.count("M"), crossed.count("M")) == (1, 3)
+
+
+def test_unknown_validity_is_hollow_without_a_cross():
+    """And a run without limits has none to meet."""
+    free = {"tpot_limit_s": None, "limits": "unknown"}
+    found = looks(curve_chart(curve_of([point(n, 100 * n, 0.01, outcome="unknown", **free) for n in (1, 2)])))
+    assert {words: (look[0].count("M"), look[1]) for words, look in found.items()} == {
+        "no limits set, validity unknown": (1, "#ffffff")
+    }
+
+
+def test_labels_say_what_was_asked_and_a_crowded_chart_leaves_some_out_and_says_so():
+    """None is laid over another."""
+    (three,) = layers(curve_chart(curve_of(sweep())), "text")[-1:]
+    assert [value["words"] for value in three["data"]["values"]] == ["1 in flight", "8 in flight", "64 in flight"]
+    spec = curve_chart(curve_of([point(n, 500 + n / 100, 0.01) for n in range(1, 61)]))
+    named = len(layers(spec, "text")[-1]["data"]["values"])
+    assert 0 < named < 60
+    assert f"{60 - named} of 60 points have no label for want of room" in spec["title"]["subtitle"]
+
+
+def test_the_limit_is_named_above_the_plot_and_what_misses_it_is_shaded():
+    """Up to where the median misses it."""
+    spec = curve_chart(curve_of(sweep()))
+    (shade,) = layers(spec, "rect")
+    assert shade["data"]["values"] == [{"user": 0, "to": 50}]
+    (named,) = (layer for layer in layers(spec, "text") if "limit" in str(layer["data"]))
+    assert named["mark"]["y"] < 0
+
+
+def test_a_limit_far_off_does_not_squeeze_the_points_together():
+    """It is said where it lies instead, and the axis says where it begins."""
+    spec = curve_chart(curve_of([point(n, 100 * n, 0.005 + n / 1e6) for n in (1, 2, 3)]))
+    assert layers(spec, "rect") == []
+    said = " ".join(texts(spec))
+    assert "TPOT limit 20 ms, 50 tokens/s per user: off the axis, to the left" in said
+    axis = layers(spec, "line")[0]["encoding"]["x"]
+    assert axis["scale"]["domain"][0] > 150
+    assert "not at 0" in axis["axis"]["title"][-1]
+
+
+def test_the_title_is_red_only_where_no_point_is_valid():
+    """One of three is counted in the mark."""
+    assert curve_chart(curve_of(sweep()))["title"]["color"] == INK
+    none = curve_chart(curve_of([point(n, 100 * n, 0.01, outcome="fail") for n in (1, 2)]))["title"]
+    assert (none["text"].startswith("[DERIVED]  [NOT VALID]  "), none["color"] != INK) == (True, True)

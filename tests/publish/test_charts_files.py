@@ -1,17 +1,21 @@
 """publish.charts_files: a specification as JSON, SVG, PNG and HTML, harmless whatever stands in it."""
 
 import builtins
+import io
 import json
 import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from PIL import Image
 
 from caveat.errors import UsageError
 from caveat.publish import is_chart_name, write_chart
 from caveat.publish.charts import run_chart
-from caveat.publish.charts_curve import curve_chart, curve_of
+from caveat.publish.charts_curve import curve_chart
 from caveat.publish.charts_files import chart_bytes
+from caveat.publish.charts_style import BLUE
+from caveat.publish.curve_points import curve_of
 from tests.publish.drawn import HOSTILE, point, run
 
 
@@ -27,6 +31,7 @@ def test_a_png_is_one_and_is_large_enough_to_read(tmp_path):
     content = (tmp_path / "run.png").read_bytes()
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
     assert int.from_bytes(content[16:20]) > 1600
+    assert len(content) < 200_000
     assert [path.name for path in tmp_path.iterdir()] == ["run.png"]
 
 
@@ -59,6 +64,14 @@ def test_json_is_the_specification_and_needs_no_library(hostile, monkeypatch):
     assert json.loads(chart_bytes(hostile, ".json"))["mark" if "mark" in hostile else "layer"]
 
 
+def test_a_png_keeps_its_colours():
+    """A palette has room for the dozen of a chart: its blue is that blue."""
+    with Image.open(io.BytesIO(chart_bytes(run_chart(*run()), ".png"))) as image:
+        found = {color for _, color in image.convert("RGB").getcolors(1000)}
+    assert len(found) <= 256
+    assert {(0xFF, 0xFF, 0xFF), tuple(bytes.fromhex(BLUE[1:]))} <= found
+
+
 @pytest.mark.parametrize("form", [".png", ".svg", ".html"])
 def test_without_the_library_the_refusal_names_the_extra(form, hostile, monkeypatch):
     """And what can be had without."""
@@ -84,6 +97,12 @@ def test_another_ending_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(UsageError, match=r"found 'run.pdf', expected a name that ends in .png, .svg, .html, .json"):
         write_chart(run_chart(*run()), tmp_path / "run.pdf")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_refused_by_its_name(tmp_path):
+    """Not by that of a file that the caller never named."""
+    with pytest.raises(UsageError, match=r"found no folder .*nowhere, expected one to write run.svg in"):
+        write_chart(run_chart(*run()), tmp_path / "nowhere" / "run.svg")
 
 
 def test_no_id_is_taken_for_a_file():

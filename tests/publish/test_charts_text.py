@@ -3,8 +3,8 @@
 import pytest
 
 from caveat.publish.charts import run_chart
-from caveat.publish.charts_curve import curve_of
 from caveat.publish.charts_text import curve_text, run_text
+from caveat.publish.curve_points import curve_of
 from tests.publish.drawn import HOSTILE, below_head, golden, point, run, sweep
 
 
@@ -52,3 +52,21 @@ def test_more_points_than_letters_are_still_all_listed():
     lines = curve_text(curve_of([point(n, n, 0.01) for n in range(1, 61)]))
     assert sum(" in flight" in line for line in lines) == 60
     assert sum(line.startswith("*  ") for line in lines) == 8
+
+
+def test_the_words_of_the_axes_keep_to_the_screen():
+    """Also where a long sentence says that the number of accelerators is undisclosed."""
+    curve = curve_of([point(n, 100 * n, 0.01, accelerators=None) for n in (1, 2)])
+    lines = curve_text(curve, width=80)
+    start = next(number for number, line in enumerate(lines) if line.startswith("up: "))
+    assert "number of accelerators undisclosed" in " ".join(lines[start : start + 2])
+    assert max(map(len, lines[start:])) <= 80
+
+
+def test_an_axis_that_does_not_begin_at_zero_says_so():
+    """And a limit that is far off is said, not drawn."""
+    panel = run_text(*run())
+    assert any("51.2 ms (not 0)" in line for line in panel)
+    lines = curve_text(curve_of([point(n, 100 * n, 0.005) for n in (1, 2)]))
+    assert lines[-1] == "|  TPOT limit 20 ms, off the axis"
+    assert any(line.strip().startswith("176.8 (not 0)") for line in lines)

@@ -35,6 +35,7 @@ rate_per_s = {{low = 1.0, high = 40.0}}
 concurrency = {{low = 1.0, high = 64.0}}
 input_tokens = {{low = 50.0, high = 200.0}}
 output_tokens = {{low = 10.0, high = 100.0}}
+arrival_cv = {{low = 0.0, high = 1.1}}
 """
 
 

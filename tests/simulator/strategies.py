@@ -44,13 +44,14 @@ speculations = st.builds(
 
 
 @st.composite
-def schedulers(
-    draw: st.DrawFn, *, longest: int, limited_prefix_cache: bool = True, output_s: float | None = None
-) -> Scheduler:
-    """Every switch; KV for one request at least."""
+def schedulers(draw: st.DrawFn, *, longest: int, output_s: float | None = None, cuts: bool = False) -> Scheduler:
+    """Every switch; KV for one request at least. `cuts`: and a context so short that it cuts answers and refuses."""
     speculation = draw(st.none() | speculations)
     block = draw(st.sampled_from([1, 4, 8, 16]))
-    limited = draw(st.booleans())
+    kind = draw(st.sampled_from(["no limit", "blocks", "slots"]))  # fixed slots and KV blocks exclude each other
+    slots = draw(st.sampled_from([1, 2, 3])) if kind == "slots" else None
+    limited = kind == "blocks"
+    context = draw(st.none() | st.sampled_from([20, 45, longest])) if cuts else None
     least = -(-(longest + (speculation.draft_tokens if speculation else 0)) // block)
     return Scheduler(
         policy=draw(st.sampled_from(["fcfs", "priority"])),
@@ -61,7 +62,9 @@ def schedulers(
         kv_blocks=least + draw(st.integers(0, 12)) if limited else None,
         block_tokens=block,
         watermark_blocks=draw(st.sampled_from([0, 0, 2])),
-        prefix_cache=draw(st.booleans()) and (limited_prefix_cache or not limited),
+        static_slots=slots,
+        context_tokens=context and context * (slots or 1),
+        prefix_cache=draw(st.booleans()),
         speculation=speculation,
         intake_s=draw(st.sampled_from([0.0, 0.003])),
         output_s=draw(st.sampled_from([0.0, 0.002])) if output_s is None else output_s,

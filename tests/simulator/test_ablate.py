@@ -9,7 +9,8 @@ import pytest
 from caveat.errors import CannotSayError, UsageError
 from caveat.measure import Slo
 from caveat.simulator import TECHNIQUES, Assumed, ablate, ablation_json, changed
-from caveat.simulator.outcome import times_of
+from caveat.simulator.ablate_peaks import affordable, range_of, ratio_range
+from caveat.simulator.outcome import Peak, times_of
 from caveat.simulator.scheduler import Speculation
 from caveat.simulator.target import SimulatedServer
 from tests.simulator.models import small
@@ -92,6 +93,46 @@ def test_draws_say_how_sure_a_ratio_is():
     assert (one.on.peak, one.ratios.peak, one.on.keeps) == (None, None, None)
 
 
+def test_a_highest_rate_has_a_range_and_its_ratio_a_narrower_one():
+    """Draws are paired: a slower draw is slower on both sides, and most of that falls out of the ratio."""
+    steps = []
+    few = Columns(poisson(np.random.default_rng(3), 10, 150), [200] * 150, [20] * 150)
+    only = ("speculative decoding",)
+    found = ablate(small(), few, SLO, draws=5, techniques=only, step=lambda *told: steps.append(told))
+    (one,) = found.worth
+    assert (found.draws, found.peak_draws, steps[-1]) == (5, 5, (6, 6))
+    for side in (one.off, one.on):
+        assert side.peak_range.low / 1.03 <= side.peak.rate_per_s <= side.peak_range.high * 1.03
+    around = one.ratios.ranges["peak"]
+    assert around.low / 1.03 <= one.ratios.peak <= around.high * 1.03
+    widest = max(side.peak_range.high / side.peak_range.low for side in (one.off, one.on))
+    assert around.high / around.low < widest
+    without = ablate(small(), few, SLO, draws=1, peak_draws=0, techniques=only)
+    assert (without.peak_draws, without.worth[0].ratios.ranges.get("peak")) == (0, None)
+    assert any("best guess" in note for note in without.notes)
+
+
+def test_draws_of_highest_rates_are_as_many_as_a_bounded_time_allows():
+    """All for a short plan, none where fewer than five could be had; a number that was asked for goes before that."""
+    assert affordable(10, None, requests=600, sides=9) == 10
+    assert affordable(10, None, requests=6_000, sides=9) == 6
+    assert affordable(10, None, requests=12_000, sides=9) == 0
+    assert affordable(3, None, requests=600, sides=9) == 3
+    assert affordable(10, 2, requests=12_000, sides=9) == 2
+    with pytest.raises(UsageError, match="peak_draws: found 11"):
+        affordable(10, 11, requests=1, sides=1)
+
+
+def test_a_range_needs_a_rate_in_every_draw():
+    """Where one draw keeps its limits at no rate, the range would flatter."""
+    rates = [Peak(rate_per_s=rate) for rate in (2.0, 4.0, 8.0)]
+    assert range_of(rates).median == 4.0
+    assert ratio_range(rates, rates).high == 1.0
+    assert range_of([*rates, None]) is None
+    assert ratio_range(rates, [*rates[:2], None]) is None
+    assert range_of([]) is None
+
+
 def test_a_model_keeps_its_own_speculation():
     """What it has is switched off for the other side."""
     own = fleet(**{"scheduler.speculation": "{draft_tokens=2, acceptance=1.0}"})
@@ -137,7 +178,7 @@ def test_the_answer_is_marked_and_is_one_object(found):
 
 
 def test_it_tells_how_far_it_is_and_refuses_what_makes_no_sense():
-    """Each technique is a step."""
+    """Each technique is a step, and so is each draw of it."""
     steps = []
     ablate(fleet(), plan(), techniques=TECHNIQUES[:2], step=lambda done, of: steps.append((done, of)))
     assert steps == [(1, 2), (2, 2)]
@@ -157,3 +198,27 @@ def test_arrivals_are_the_plans():
     found = ablate(small(), Columns(poisson(rng, 5, 400), [50] * 400, [5] * 400), techniques=("mixed lengths",))
     assert found.rate_per_s == pytest.approx(5, rel=0.15)
     assert found.worth[0].ratios.ttft_p99 == 1.0  # they were all alike before
+
+
+def test_pools_are_made_of_the_replicas_that_the_other_side_has():
+    """The number and the routing stay; a model's own pools are taken as they are, and its other side has one pool."""
+    (assumed,) = ablate(fleet(), plan(), techniques=("disaggregation",), assumed=ASSUMED).worth
+    assert assumed.assumed.startswith("as many replicas on both sides; on: 1 of 4 replicas compute prompts")
+    assert assumed.assumed.endswith("round robin everywhere")
+    split = "{prefill_replicas=2, kv_bytes_per_token=1e5, link_bytes_per_s=1e10, links=2}"
+    (own,) = ablate(fleet(**{"fleet.disaggregation": split}), plan(), techniques=("disaggregation",)).worth
+    assert "on: 2 of 4 replicas compute prompts, 2 x 10 GB/s" in own.assumed
+    assert own.off == assumed.off and own.on != assumed.on
+
+
+def test_what_the_fleet_has_beside_techniques_is_left_out_and_said():
+    """Autoscaling and failures on neither side; of several models nothing can be said for all."""
+    more = {"fleet.autoscaling.target_outstanding": "8", "fleet.failures.mean_between_s": "1000"}
+    bare, switched = (ablate(one, plan(), techniques=("mixed lengths",)) for one in (fleet(), fleet(**more)))
+    assert switched.worth == bare.worth
+    assert switched.notes[-1] == (
+        "without autoscaling and failures on both sides: 4 replicas that are always there"
+    )  # fmt: skip
+    two = "{others=[{kind='pieces', pieces=[{step_s=0.1}]}], shares=[0.5, 0.5]}"
+    with pytest.raises(UsageError, match=r"found fleet\.several_models"):
+        ablate(fleet(**{"fleet.several_models": two}), plan())

@@ -2,15 +2,19 @@
 
 import math
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from caveat.errors import CannotSayError, InputError
 from caveat.simulator.capacity import (
+    BatchLimit,
     Interval,
+    Part,
     batch_limit,
     capacity,
+    fraction_of,
     interval_of,
     largest_rate,
     mean_step_s,
@@ -76,6 +80,21 @@ def test_capacity_uses_the_piece_that_the_full_batch_is_in():
     assert largest_rate(StepTime(pieces=pieces), mix, 128) == pytest.approx(128 / (100 * 20e-3))
 
 
+def test_a_mean_step_holds_all_that_prompts_cost():
+    """By hand: 10 sequences of prompts of 40 and answers of 20, so 20 prompt tokens and 400 pairs in the step."""
+    piece = Piece(step_s=1e-2, prompt_token_s=1e-4, prompt_pair_s=1e-5, sequence_s=1e-3, context_token_s=1e-6)
+    mix = mix_of_means(40, 20)
+    by_hand = 1e-2 + 20 * 1e-4 + 10 * (800 / 20) * 1e-5 + 10 * 1e-3 + 10 * 50 * 1e-6
+    assert mean_step_s(StepTime(pieces=(piece,)), mix, 10) == pytest.approx(by_hand)
+
+
+def test_prompts_count_where_the_piece_is_chosen():
+    """10 sequences with 20 prompt tokens beside them are past a bend at 25; alone they are not."""
+    steps = StepTime(pieces=(Piece(step_s=10e-3), Piece(from_tokens=25, step_s=30e-3)))
+    assert mean_step_s(steps, mix_of_means(40, 20), 10) == pytest.approx(30e-3)
+    assert mean_step_s(steps, mix_of_means(40, 40), 10) == pytest.approx(10e-3)
+
+
 @pytest.mark.parametrize(
     ("limits", "sequences", "by"),
     [
@@ -103,13 +122,37 @@ def test_the_range_of_capacity_is_that_of_its_draws():
     """Replicas multiply it; the load fraction turns it round."""
     mix = mix_of_means(0, 100)
     draws = [decode_only(step_s, 0) for step_s in (0.01, 0.02, 0.04)]
-    found = capacity(draws, [mix], [batch_limit(mix, max_num_seqs=10)], replicas=2)
+    limit = batch_limit(mix, max_num_seqs=10)
+    rates = tuple(2 * largest_rate(step_time, mix, 10) for step_time in draws)
+    found = capacity([Part(name="replicas", replicas=2, least=2, rates=rates, batch=limit)])
     assert found.rate_per_s == Interval(low=5.0, median=10.0, high=20.0)
     assert found.load_fraction(4.0) == Interval(low=0.2, median=0.4, high=0.8)
     with pytest.raises(InputError, match="rate: found 0"):
         found.load_fraction(0)
-    with pytest.raises(InputError, match="found 2 mixes for 3 step times"):
-        capacity(draws, [mix, mix], [batch_limit(mix, max_num_seqs=10)])
+    assert (found.batch, found.at_least, found.one_down) == (limit, None, None)
+
+
+def test_the_part_that_is_full_first_is_the_capacity():
+    """Draw by draw; with fewer replicas, and while one of them is down, it may be another part."""
+    limits = [batch_limit(mix_of_means(0, 100), max_num_seqs=n) for n in (10, 20)]
+    first = Part(name="a", replicas=4, least=1, rates=(8.0, 9.0, 20.0), batch=limits[0])
+    second = Part(name="b", replicas=2, least=2, rates=(10.0, 10.0, 10.0), batch=limits[1])
+    links = Part(name="links", replicas=0, least=0, rates=(30.0,) * 3, batch=None)
+    found = capacity([first, second, links], scaled=True, works=0.5)
+    assert found.rate_per_s == Interval(low=8.0, median=9.0, high=10.0)
+    assert found.batch == BatchLimit(sequences=10, by="max_num_seqs (a)")
+    assert found.at_least == Interval(low=2.0, median=2.25, high=5.0)
+    assert found.one_down == Interval(low=10.0, median=10.0, high=10.0)
+    slow = msgspec.structs.replace(links, rates=(1.0,) * 3)
+    assert capacity([first, slow]).batch == BatchLimit(sequences=math.inf, by="links between the pools")
+
+
+def test_while_the_only_replica_is_down_nothing_is_carried():
+    """The load is endless then, and said to be."""
+    limit = batch_limit(mix_of_means(0, 100), max_num_seqs=10)
+    found = capacity([Part(name="a", replicas=1, least=1, rates=(3.0,), batch=limit)], works=1.0)
+    assert found.one_down == Interval(low=0.0, median=0.0, high=0.0)
+    assert fraction_of(1.0, found.one_down) == Interval(low=math.inf, median=math.inf, high=math.inf)
 
 
 def test_first_tokens_are_not_told_where_the_load_may_pass_nine_tenths():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caveat.errors import CaveatError, InputError, UsageError
-from caveat.simulator import Range, Validated, changed, prefix_hit_of, scheduler_of, server_of
+from caveat.simulator import Range, Validated, changed, fleet_of, prefix_hit_of, scheduler_of, server_of
 from tests.simulator.models import small
 
 
@@ -93,3 +93,43 @@ def test_a_prefix_hit_is_a_share_a_range_or_unknown():
     assert prefix_hit_of("unknown") == "unknown"
     with pytest.raises(InputError, match="prefix_hit=maybe"):
         prefix_hit_of("maybe")
+
+
+def test_a_key_of_a_switch_switches_it_on():
+    """One key or several, in any order; what else it needs is asked for; none switches it off again."""
+    keys = ("prefill_replicas", "link_bytes_per_s", "kv_bytes_per_token")
+    split = {f"fleet.disaggregation.{key}": value for key, value in zip(keys, ("1", "5e10", "1e5"), strict=True)}
+    made = changed(
+        small(), {**split, "fleet.replicas": "3", "scheduler.speculation": "{draft_tokens=2, acceptance=0.5}"}
+    )
+    assert made.fleet.disaggregation.link_bytes_per_s == 5e10
+    assert "changed: fleet.disaggregation.prefill_replicas none -> 1" in made.provenance.note
+    assert changed(made, {"scheduler.speculation.draft_tokens": "3"}).scheduler.speculation.acceptance == 0.5
+    off = changed(made, {"fleet.disaggregation": "none"})
+    assert (off.fleet.disaggregation, off.fleet.replicas) == (None, 3)
+    with pytest.raises(InputError, match="missing required field `link_bytes_per_s`"):
+        changed(small(), {"fleet.replicas": "3", "fleet.disaggregation.prefill_replicas": "1"})
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("fleet.disaggregation.prefill", "one of: prefill_replicas, link_bytes_per_s, kv_bytes_per_token"),
+        ("fleet.autoscaling.least", "one of: target_outstanding, min_replicas"),
+        ("fleet.failures.outages.replica", "no further keys"),
+        ("scheduler.speculation.tokens", "one of: draft_tokens, acceptance"),
+        ("scheduler.kv_blocks.x", "no further keys"),
+    ],
+)
+def test_the_keys_of_a_switch_that_is_off_are_known(key, said):
+    """As those of any table; a number that is left out has none."""
+    with pytest.raises(UsageError, match=said):
+        changed(small(), {key: "1"})
+
+
+def test_switches_are_not_calibrated_on():
+    """What a run showed is laid to alike replicas."""
+    assert fleet_of({"replicas": "4", "router": "random"}).replicas == 4
+    with pytest.raises(UsageError, match=r"found fleet\.autoscaling, expected alike replicas") as refused:
+        fleet_of({"replicas": "4", "autoscaling": "{target_outstanding=8}"})
+    assert "set it when simulating" in refused.value.next

@@ -6,17 +6,18 @@ import msgspec
 import numpy as np
 import pytest
 
-from caveat.errors import CannotSayError, InputError
+from caveat.errors import CannotSayError, InputError, UsageError
 from caveat.measure import Slo
-from caveat.simulator import Question, explain, explain_json
+from caveat.simulator import Question, changed, decode_model, explain, explain_json, model_named
 from caveat.simulator.changed_plans import Sped
-from caveat.simulator.explain import _stream
+from caveat.simulator.explain import accelerators_each, scales_of
+from caveat.simulator.explain_scenarios import _stream
 from caveat.simulator.full_batch import full_batch
 from caveat.simulator.modelled import server_of
 from caveat.simulator.outcome import times_of
 from caveat.simulator.routers import Routing
 from caveat.workload import Fixed, Lognormal, Separate
-from tests.simulator.models import small
+from tests.simulator.models import document, small
 from tests.simulator.queues import estimate
 
 LENGTHS = Separate(input=Lognormal(mean=100, cv=0.5), output=Lognormal(mean=60, cv=0.5))
@@ -119,6 +120,51 @@ def test_it_tells_how_far_it_is_and_refuses_what_is_not_known():
     with pytest.raises(CannotSayError, match="max_num_seqs is not one number"):
         explain(small(seats='"unknown"'), unknown)
     assert explain(small(seats='"unknown"'), unknown, max_num_seqs=8).points[0].max_num_seqs == 8
-    for wrong in ({"scales": ()}, {"set_size": 0}, {"min_duration_s": -1.0}, {"batch_limits": (0,)}):
+    for wrong in ({"scales": (0,)}, {"set_size": 0}, {"min_duration_s": -1.0}, {"batch_limits": (0,)}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             Question(**wrong)
+
+
+def test_draws_give_ranges_around_the_best_guess():
+    """Each draw is asked the same. A step that is a tenth slower carries a tenth less, and moves both scenarios alike:
+    the ratio is surer than either rate. Each draw of each point is a step."""
+    steps = []
+    asked = msgspec.structs.replace(ASKED, set_size=300, scales=(1,), interactive=Slo(tpot_s=0.0104))
+    found = explain(small(), asked, draws=3, step=lambda done, of: steps.append((done, of)))
+    assert (found.draws, steps) == (3, [(1, 4), (2, 4), (3, 4), (4, 4)])
+    assert "80 % of 3 draws" in found.notes[-1]
+    (point,) = found.points
+    wide, ratio = point.ranges["full_batch_tokens_per_s"], point.ranges["server_ratio"]
+    assert wide.low < point.full_batch_tokens_per_s < wide.high
+    assert ratio.high / ratio.low < wide.high / wide.low
+    assert "interactive_ratio" not in point.ranges  # some draw never keeps its limits
+
+
+def test_without_draws_there_are_no_ranges_and_it_says_so(found):
+    """Because none were asked, or because the model has none."""
+    assert (found.draws, found.points[0].ranges) == (0, {})
+    assert "no draws of the model were asked" in found.notes[-1]
+    head, tail = document().split("[step_time.draws]")
+    sure = decode_model(head + tail[tail.index("[overheads]") :])
+    asked = msgspec.structs.replace(ASKED, set_size=100, interactive=None, scales=(1,))
+    told = explain(sure, asked, draws=8)
+    assert (told.draws, told.points[0].ranges) == (0, {})
+    assert "does not say how sure it is" in told.notes[-1]
+
+
+def test_scales_are_accelerators_where_the_model_says_how_many_a_replica_has():
+    """Four a replica: 1 to 18 replicas are 4 to 72 accelerators. A measured step is of a server, whatever it has."""
+    four = model_named("h100x8-llama3.1-70b")
+    assert (accelerators_each(four), scales_of(four)) == (4, (1, 2, 4, 9, 18))
+    assert (accelerators_each(small()), scales_of(small())) == (None, (1, 2, 4, 8, 18, 36, 72))
+    tiny = msgspec.structs.replace(ASKED, set_size=50, interactive=None, scales=(2,))
+    assert explain(four, tiny).points[0].accelerators == 8
+    assert explain(small(), tiny).points[0].accelerators is None
+
+
+def test_a_fleet_with_switches_is_not_scaled():
+    """Its pools or its size would be another thing at each scale; how to leave them out is said."""
+    scaled = changed(small(), {"fleet.autoscaling.target_outstanding": "8"})
+    with pytest.raises(UsageError, match=r"found fleet\.autoscaling, expected alike replicas") as refused:
+        explain(scaled, ASKED)
+    assert refused.value.next == "--set fleet.autoscaling=none"

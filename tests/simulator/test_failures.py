@@ -38,6 +38,26 @@ def test_what_was_on_it_begins_again_elsewhere():
     assert (served.internals.failures, served.internals.retried, served.internals.lost) == (1, 1, 0)
 
 
+@pytest.mark.parametrize(("at_ms", "whole"), [(29, 2), (30, 3), (31, 3)])
+def test_whole_steps_before_a_failure_count(at_ms, whole):
+    """A run of steps that is broken off amid its third, at its end, or amid the fourth; as step by step."""
+    failures = Failures(outages=(Outage(replica=0, at_s=at_ms / 1e3),), retries=0)
+    for stepping in (False, True):
+        served = serve(SimulatedServer(FLAT, failures=failures, stepping=stepping), Columns([0], [1], [9]))
+        assert served.internals.steps == whole
+        assert served.internals.busy_share == pytest.approx(whole * 10 / at_ms)
+
+
+def test_a_replica_that_is_down_does_not_fail_again():
+    """Two outages that overlap are one failure, and end with the first repair."""
+    outages = (Outage(replica=0, at_s=0.5, for_s=1.0), Outage(replica=0, at_s=0.7, for_s=0.1))
+    plan = Columns(np.arange(10) * 100 * MS, [1] * 10, [1] * 10)
+    served = serve(SimulatedServer(FLAT, failures=Failures(outages=outages)), plan)
+    assert served.internals.failures == 1
+    refused = [error is not None for error in served.table["error_class"].to_pylist()]
+    assert refused == [False] * 5 + [True] * 3 + [False] * 2
+
+
 def test_after_its_retries_a_request_is_lost_and_a_sample():
     """No retry: it fails when its replica fails."""
     failures = Failures(outages=(Outage(replica=1, at_s=0.025),), retries=0)

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from caveat.errors import InputError
 from caveat.simulator.feed import Feed
 from caveat.simulator.fleet import Fleet
 from caveat.simulator.instants import FS_PER_S, NEVER_FS
+from caveat.simulator.prefix import chained
 from caveat.simulator.replica import Replica
 from caveat.simulator.request import Request
 from caveat.simulator.routers import ROUTERS, Routing
@@ -43,12 +45,24 @@ def test_round_robin_takes_turns():
     assert choices("round-robin", [9, 0, 0], 6) == [0, 1, 2, 0, 1, 2]
 
 
+def even(counts):
+    """Chi-square below its 99.9 % point."""
+    mean = counts.mean()
+    assert ((counts - mean) ** 2 / mean).sum() < stats.chi2.ppf(0.999, len(counts) - 1)
+
+
 def test_random_is_even_and_repeatable():
-    """Chi-square of 4,000 choices among 4 below its 99.9 % point; the seed alone decides."""
-    found = choices("random", [0] * 4, 4000, seed=5)
-    counts = np.bincount(found, minlength=4)
-    assert ((counts - 1000) ** 2 / 1000).sum() < 16.3
-    assert found == choices("random", [5] * 4, 4000, seed=5) != choices("random", [0] * 4, 4000, seed=6)
+    """100,000 choices among 5 replicas; the seed alone decides."""
+    found = choices("random", [0] * 5, 100_000, seed=5)
+    even(np.bincount(found, minlength=5))
+    assert found[:4000] == choices("random", [5] * 5, 4000, seed=5) != choices("random", [0] * 5, 4000, seed=6)
+
+
+def test_both_choices_of_power_of_two_are_even():
+    """Of five replicas of which only one is free, it is among the two in two cases of five; else they are even."""
+    found = np.bincount(choices("power-of-two", [9, 9, 0, 9, 9], 100_000), minlength=5)
+    assert found[2] == pytest.approx(40_000, abs=5 * np.sqrt(100_000 * 0.4 * 0.6))
+    even(found[[0, 1, 3, 4]])
 
 
 def test_least_outstanding_takes_the_first_of_the_least_busy():
@@ -85,6 +99,58 @@ def test_a_stale_picture_misses_what_was_computed_since():
         served = serve(SimulatedServer(FLAT, scheduler, replicas=2, routing=routing), plan)
         found[stale_s] = served.ints("cached_tokens_usage").tolist()
     assert found == {0.0: [0, 0, 56], 0.5: [0, 0, 56], 5.0: [0, 0, 0]}
+
+
+def test_of_equal_matches_the_less_busy_is_taken():
+    """Wherever it stands in the row; and a longer match goes before less work, within the limit."""
+    assert choices("prefix-aware", [3, 1, 2], 1, held=[5, 5, 5]) == [1]
+    assert choices("prefix-aware", [1, 3, 1], 1, held=[5, 5, 5]) == [0]
+    assert choices("prefix-aware", [1, 3, 0], 1, held=[5, 6, 5]) == [1]
+    assert choices("prefix-aware", [1, 3, 0], 1, held=[5, 6, 5], most_behind=2) == [2]
+
+
+def test_a_picture_forgets_what_was_given_up_at_the_next_look():
+    """Seen at the second look, given up, still in the picture, and gone at the third."""
+    replicas = [Replica(Scheduler(prefix_cache=True, block_tokens=8), FLAT, plan_block_tokens=8) for _ in range(2)]
+    router = ROUTERS["prefix-aware"](replicas, Routing(router="prefix-aware", stale_s=1.0))
+    cache, chain = replicas[1].kv.cache, chained([1, 2])
+    request = Request(0, 0, 17, 1, chain)
+    seen: list[int] = []
+
+    def look():
+        router.look(len(seen) * FS_PER_S)
+        seen.append(router.choose(request, [0, 1], len(seen) * FS_PER_S))
+
+    look()
+    assert all(cache.add(key) for key in chain)
+    look()
+    cache.release(list(chain), 0)
+    cache.evict(2)
+    seen.append(router.choose(request, [0, 1], FS_PER_S))
+    look()
+    assert seen == [0, 1, 1, 0]
+
+
+def test_a_look_sees_the_step_that_begins_at_its_instant():
+    """One decodes amid a long run; its step at 350 ms, the instant of the look, needs the last block of a beginning
+    that was cached there. Whoever asks for that beginning 5 ms later goes to the free replica, as step by step."""
+    plan = Columns([0, 100 * MS, 355 * MS], [17, 8, 17], [1, 30, 1], prefixes=[[1, 2], [], [1, 2]], block_tokens=8)
+    scheduler = Scheduler(prefix_cache=True, block_tokens=8, kv_blocks=5)
+    routing = Routing(router="prefix-aware", stale_s=0.35)
+    for stepping in (True, False):
+        server = SimulatedServer(FLAT, scheduler, replicas=2, routing=routing, stepping=stepping)
+        assert serve(server, plan).s("first_token_ns").tolist() == [0.01, 0.11, 0.365]
+
+
+def test_who_is_routed_at_the_instant_of_a_look_sees_the_picture_before_it():
+    """The same with a look each 175 ms, and the request at 350: it follows the picture of 175 ms, finds the block gone
+    and waits for room until the other has ended, at 400."""
+    plan = Columns([0, 100 * MS, 350 * MS], [17, 8, 17], [1, 30, 1], prefixes=[[1, 2], [], [1, 2]], block_tokens=8)
+    scheduler = Scheduler(prefix_cache=True, block_tokens=8, kv_blocks=5)
+    routing = Routing(router="prefix-aware", stale_s=0.175)
+    for stepping in (True, False):
+        server = SimulatedServer(FLAT, scheduler, replicas=2, routing=routing, stepping=stepping)
+        assert serve(server, plan).s("first_token_ns").tolist() == [0.01, 0.11, 0.41]
 
 
 def test_prefix_aware_finds_more_than_round_robin():

@@ -111,6 +111,22 @@ def test_an_offline_rate_is_believed_less_where_the_batch_matters_more():
     assert tpot_s(found.mode, 750) / 750 == pytest.approx(1 / rate, rel=0.1)
 
 
+def test_an_offline_row_is_the_mean_from_half_the_batch_to_all_of_it():
+    """Nine batches, seconds per token in each: by hand."""
+    rows = [step_coefficients(BASIS, MIX, n) / n for n in np.linspace(50, 100, 9)]
+    found = offline(BASIS, MIX, tokens_per_s=2000, most_sequences=100)
+    assert found.coefficients == pytest.approx(np.mean(rows, axis=0))
+    assert found.coefficients[2] > 1.2 * rows[-1][2]
+
+
+@pytest.mark.parametrize(("percentile", "steps"), [("p50", 1.5), ("p95", 1.95)])
+def test_a_first_token_row_is_so_many_steps_and_the_overhead(percentile, steps):
+    """Half a step to wait at the median, 95 % of one at p95, and the step itself."""
+    found = first_token(BASIS, MIX, sequences=10, ttft_s=0.1, percentile=percentile)
+    step = step_coefficients(BASIS, MIX, 10)
+    assert found.coefficients == pytest.approx([*(steps * step[:4]), 1.0])
+
+
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
 def test_a_time_that_is_none_is_no_evidence(value):
     """The error says what was seen of what."""
@@ -137,3 +153,12 @@ def test_a_step_time_for_each_draw():
     assert [one.pieces[0].prompt_token_s for one in steps] == pytest.approx(
         [draw[1] * BASIS.prompt_token_s for draw in found.draws]
     )
+
+
+def test_the_residual_moves_steps_and_not_the_overhead():
+    """With and without it, the same proposals: every overhead is the same number, no step is."""
+    none, much = (fit([], np.random.default_rng(5), draws=200, residual=sd).table() for sd in (0.0, 0.5))
+    assert np.array_equal(none[:, -1], much[:, -1])
+    factors = np.log(much[:, :-1] / none[:, :-1])
+    assert factors == pytest.approx(np.repeat(factors[:, :1], factors.shape[1], axis=1))
+    assert factors[:, 0].std() == pytest.approx(0.5, rel=0.15)

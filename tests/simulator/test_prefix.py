@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caveat.errors import UsageError
+from caveat.simulator.kv import KvBlocks
 from caveat.simulator.prefix import PrefixCache, block_ratio, chained
 
 
@@ -17,6 +18,26 @@ def test_a_chain_id_stands_for_all_before_it(ids, every):
     if chain:
         other = chained([ids[0] ^ 1, *ids[1:]], every)
         assert not set(other) & set(chain)
+
+
+def test_ids_of_one_hash_have_chains_of_their_own():
+    """Python gives -1 and -2 one hash; and a negative id is none of its positive twin."""
+    assert len({chained([number])[0] for number in (-3, -2, -1, 0, 1, 2, 3)}) == 7
+
+
+def test_idle_blocks_go_as_soon_as_all_is_taken_and_not_before():
+    """Five blocks, two of them idle with a name: with three in use all are there, with a fourth an idle one goes."""
+    cache = PrefixCache(1)
+    kv = KvBlocks(5, 1, cache, 1)
+    chain = chained([1, 2])
+    kv.used = 2
+    for key in chain:
+        cache.add(key)
+    kv.used -= cache.release(list(chain), 0)
+    kv.take(3)
+    assert (kv.used, cache.idle, cache.match(chain, 2)) == (3, 2, 2)
+    kv.take(1)
+    assert (kv.used, cache.idle, cache.match(chain, 2), kv.peak) == (4, 1, 1, 4)
 
 
 def test_blocks_of_two_sizes_go_together_where_one_divides_the_other():

@@ -71,6 +71,18 @@ def test_a_run_that_contradicts_itself_or_is_silent_gives_no_point(changes, said
         point_of(Truth().run(2000.0, **changes))
 
 
+@pytest.mark.parametrize(("apart", "refused"), [(0.02, False), (-0.02, False), (0.05, True), (-0.05, True)])
+def test_requests_in_decode_two_ways_may_be_three_percent_apart(apart, refused):
+    """2 % is rounding, 5 % is another run."""
+    tpot_s = 0.016 + 8e-6 * 2000
+    run = Truth().run(2000.0, values={"loadgen-tpot.mean": tpot_s * (1 + apart)})
+    if refused:
+        with pytest.raises(CannotSayError, match="within 3% of each other"):
+            point_of(run)
+    else:
+        assert point_of(run).little_ratio == pytest.approx(1 + apart)
+
+
 def test_two_points_give_the_line_they_lie_on():
     """Intercept and slope, and the check against the fastest token."""
     truth = Truth()

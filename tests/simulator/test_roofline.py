@@ -38,12 +38,15 @@ def test_a_dense_model_reads_all_its_weights_and_computes_two_operations_a_param
         ({"precision": "fp4"}, "prompt_token_s", 989 / 1979),
         ({"precision": "int4"}, "prompt_token_s", 1.0),
         ({"kv_precision": "fp8"}, "context_token_s", 0.5),
+        ({"precision": "fp8"}, "prompt_pair_s", 1.0),
+        ({"precision": "fp8", "kv_precision": "fp8"}, "prompt_pair_s", 1.0),
         ({"tensor_parallel": 8}, "weights_s", 0.5),
         ({"tensor_parallel": 8}, "prompt_pair_s", 0.5),
     ],
 )
 def test_precision_and_spread_scale_what_they_should(changes, field, factor):
-    """FP4 weights on an H100, which lacks FP4 arithmetic, are computed in FP8; INT4 weights in bf16."""
+    """FP4 weights on an H100, which lacks FP4 arithmetic, are computed in FP8; INT4 weights in bf16. Attention is bf16
+    whatever the weights."""
     assert getattr(roofline(**changes).basis(), field) == pytest.approx(factor * getattr(roofline().basis(), field))
 
 
@@ -56,6 +59,15 @@ def test_a_mixture_reads_the_experts_that_its_tokens_are_sent_to():
     assert basis.experts_touched(2) == pytest.approx(1 - 0.75**2)
 
 
+@pytest.mark.parametrize(
+    ("model", "active"), [("mixtral-8x7b", 12.88), ("deepseek-r1", 36.625), ("gpt-oss-120b", 5.131)]
+)
+def test_a_prompt_token_is_computed_by_the_experts_that_it_is_sent_to(model, active):
+    """Two operations for each active parameter, not for all of them; gpt-oss in the FP8 that an H100 has."""
+    basis = roofline(model=model, precision="fp8", tensor_parallel=8).basis()
+    assert basis.prompt_token_s == pytest.approx(2e9 * active / (8 * 1979e12))
+
+
 @given(
     model=st.sampled_from([one.id for one in MODELS if one.experts]),
     sequences=st.integers(0, 400),
@@ -66,7 +78,7 @@ def test_the_pieces_of_a_mixture_lie_just_below_the_curve(model, sequences, prom
     basis = roofline(model=model).basis()
     tokens = sequences + prompt_tokens
     found = step_time(basis, ONE).seconds(sequences=sequences, context_tokens=0, prompt_tokens=prompt_tokens)
-    exact = basis.read_s(tokens) + basis.prompt_token_s * prompt_tokens
+    exact = basis.read_s(tokens) + basis.prompt_s * prompt_tokens
     assert exact * 0.99 <= found <= exact * 1.001
 
 
@@ -96,7 +108,7 @@ def test_four_multipliers_make_the_step_time_of_a_dense_model():
     assert len(steps.pieces) == 1
     assert steps.seconds(sequences=10, context_tokens=5000, prompt_tokens=100, prompt_pairs=2e4) == pytest.approx(
         1.6 * (basis.weights_s + 5000 * basis.context_token_s)
-        + 2.0 * (100 * basis.prompt_token_s + 2e4 * basis.prompt_pair_s)
+        + 2.0 * (100 * (basis.prompt_token_s + basis.exchange_token_s) + 2e4 * basis.prompt_pair_s)
         + 80 * 30e-6
         + 10 * 20e-6
     )

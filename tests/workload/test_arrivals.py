@@ -7,9 +7,6 @@ import pytest
 
 from caveat.errors import InputError
 from caveat.workload import (
-    Arrivals,
-    Burst,
-    Concurrency,
     Constant,
     Gamma,
     Loadgen,
@@ -87,12 +84,6 @@ def test_a_trace_is_played_as_recorded_or_faster():
     assert times(Trace(recorded, speed=2.0), 100.0).tolist() == [0, 5, 5, 20 * SECOND]
 
 
-@pytest.mark.parametrize("arrivals", [Burst(), Concurrency(3)])
-def test_bursts_and_closed_loops_have_no_times(arrivals: Arrivals):
-    """Zeros without end."""
-    assert not next(arrivals.times(Stream(0))).any()
-
-
 @pytest.mark.parametrize("name", [name for name in ARRIVALS if name != "loadgen"])
 def test_the_expected_number_is_about_the_number(name: str):
     """Over whole periods of the curves: within 5 standard errors of a burstiness of 40 over 20 seeds."""
@@ -112,7 +103,6 @@ def test_a_rate_out_of_range_is_refused(make, rate_qps: float):
 @pytest.mark.parametrize(
     ("make", "expected"),
     [
-        (lambda: Concurrency(0), "concurrency.requests: found 0"),
         (lambda: Trace(()), "times_ns: found 0 entries"),
         (lambda: Trace((5, 3)), r"times_ns\[1\]: found 3, expected a value not below the one before it, 5"),
         (lambda: Trace((-5, 3)), r"times_ns\[0\]: found -5"),

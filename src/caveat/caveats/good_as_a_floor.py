@@ -9,7 +9,7 @@ from caveat.caveats.caveat import Caveat
 from caveat.caveats.evidence import Evidence, Table, grouped, percent, quantile, rounds_of
 from caveat.caveats.kinds import is_good, is_rate, is_reviewed, is_serving
 from caveat.caveats.server_rate_is_a_floor import headrooms
-from caveat.figures import Figure, Run
+from caveat.figures import Figure, Run, limit_percentile
 
 
 def _applies(figure: Figure) -> bool:
@@ -49,14 +49,20 @@ def _evidence(runs: Sequence[Run]) -> Evidence:
     )
 
 
+def _sentence(figure: Figure) -> str:
+    percentile = limit_percentile(figure.conditions) or "p99"  # which MLPerf's rules limit
+    return (
+        "Good for a floor: this system, so configured, did serve this shape at this rate with "
+        f"{percentile} inside its limits."
+    )
+
+
 CAVEAT = Caveat(
     id="good-as-a-floor",
     title="Good for: a floor",
     direction="good for",
     applies=_applies,
-    sentence=(
-        "Good for a floor: this system, so configured, did serve this shape at this rate with p99 inside its limits."
-    ),
+    sentence=_sentence,
     concluded="""
         Benchmarks are tuned by vendors, so their figures promise nothing.
         """,

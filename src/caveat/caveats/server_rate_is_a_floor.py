@@ -9,11 +9,11 @@ from caveat.caveats.caveat import Caveat
 from caveat.caveats.evidence import Evidence, Number, Table, grouped, percent, quantile, rounds_of
 from caveat.caveats.kinds import SERVING, hardware, is_good, is_rate, is_serving
 from caveat.compare import discount
-from caveat.figures import Conditions, Figure, Run
+from caveat.figures import Conditions, Figure, Run, limit_percentile
 from caveat.units import format_number
 
-FAR = 0.5  # both p99 under this share of their limits: the run was far from them
-NEAR = 0.9  # one p99 over this share: hardly more would have passed
+FAR = 0.5  # both percentiles under this share of their limits: the run was far from them
+NEAR = 0.9  # one percentile over this share: hardly more would have passed
 
 _CONTEST = ("round", "division", "submitter", "benchmark", "scenario", "accelerators")
 _WORDS = {"headroom_ttft": "TTFT", "headroom_tpot": "TPOT", "headroom_latency": "latency"}
@@ -25,15 +25,17 @@ def _applies(figure: Figure) -> bool:
 
 def _sentence(figure: Figure) -> str:
     shares = headrooms(figure.conditions)
+    percentile = limit_percentile(figure.conditions) or "p99"  # which MLPerf's rules limit
     if not is_good(figure):
         return "The rate was chosen before the run, and the run is not valid: it is not even a floor."
     if not shares:
-        percentile = f"p{100 * (figure.conditions.number('limit_percentile') or 0.99):g}"
         return (
             f"The rate was chosen before the run and passed; how near {percentile} came to its limits is undisclosed, "
             "so it is a floor of unknown depth."
         )
-    stated = " and ".join(f"p99 {_WORDS[key]} was {percent(share)} of its limit" for key, share in shares.items())
+    stated = " and ".join(
+        f"{percentile} {_WORDS[key]} was {percent(share)} of its limit" for key, share in shares.items()
+    )
     if max(shares.values()) < FAR:
         return f"{stated}: the rate asked for left much room, so it is a floor, not what the system can do at most."
     if max(shares.values()) >= NEAR:
@@ -42,7 +44,7 @@ def _sentence(figure: Figure) -> str:
 
 
 def headrooms(conditions: Conditions) -> dict[str, float]:
-    """p99 as a share of its limit, for each limit whose share is known."""
+    """The limited percentile as a share of its limit, for each limit whose share is known."""
     return {key: share for key in _WORDS if (share := conditions.number(key)) is not None}
 
 

@@ -16,14 +16,15 @@ from pathlib import Path
 import msgspec
 
 from caveat import __version__
-from caveat.cli.asked import UNNAMED
 from caveat.cli.console import emit, heading, show, show_lines
 from caveat.cli.live_view import Interrupt, Progress
-from caveat.cli.measured import is_valid, measured_json, print_validity
+from caveat.cli.measured import is_valid, measured_json
+from caveat.cli.measured_tables import print_validity
 from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES, RefusedError, UsageError
 from caveat.figures import SHOWN, Figure, Run, Value
 from caveat.ledger import Ledger
 from caveat.loadgen import (
+    UNNAMED,
     AccuracyOrder,
     DatasetFile,
     Endpoint,

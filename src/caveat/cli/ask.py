@@ -9,10 +9,12 @@ import typer
 
 from caveat.cli.console import JsonOption, LedgerOption, emit, heading, show_lines, verb_app
 from caveat.errors import EXIT_YES, UsageError
-from caveat.ledger import Ledger
-from caveat.publish import Question, Questions, ask_claim, ask_figure
+from caveat.ledger import Ledger, Where
+from caveat.publish import Question, Questions, ask_claim, ask_figure, parse_claim
 
 app = verb_app()
+NEARBY = 0.01
+"""Figures within one part in a hundred are read; which of them are near enough, `ask_claim` says."""
 
 
 @app.command()
@@ -39,14 +41,21 @@ def ask(
         raise UsageError("ask takes either a figure or --value", next="caveat ask --help")
     book = Ledger(ledger)
     if figure is not None:
-        questions = ask_figure(book.figure(figure), book.figures())
+        found = book.figure(figure)
+        questions = ask_figure(found, book.siblings(found.run.subject))
     else:
-        questions = ask_claim(value or "", book.figures(), system=system, model=model)
+        questions = ask_claim(value or "", book.figures(_near(value or "")), system=system, model=model)
     if as_json:
         emit(msgspec.to_builtins(questions))
     else:
         _print(questions)
     return EXIT_YES
+
+
+def _near(claim: str) -> tuple[Where, ...]:
+    """Filters that let through every published figure which the claim may have been taken from."""
+    number, _ = parse_claim(claim)
+    return Where("value", ">=", repr(number * (1 - NEARBY))), Where("value", "<=", repr(number * (1 + NEARBY)))
 
 
 def _print(questions: Questions) -> None:

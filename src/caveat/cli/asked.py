@@ -10,28 +10,13 @@ from typing import Any
 import msgspec
 
 from caveat.cli.scenario_options import ScenarioWords, dataset_file, scenario_of, scenario_workload
-from caveat.cli.spec_options import (
-    Words,
-    at_point,
-    endpoint,
-    headers,
-    known,
-    slo,
-    stop_after_s,
-    sweep,
-    warmup,
-    workload,
-    workload_file,
-    workload_of_set,
-)
+from caveat.cli.spec_options import body_fields, decoding, headers, known, slo, sweep, warmup
+from caveat.cli.workload_options import Words, at_point, stop_after_s, workload, workload_file, workload_of_set
 from caveat.errors import UsageError
 from caveat.ledger import Ledger
-from caveat.loadgen import DatasetFile, Decoding, Endpoint, Replay, Spec, read_folder, read_spec
+from caveat.loadgen import UNNAMED, DatasetFile, Decoding, Endpoint, Replay, Settings, Spec, read_folder, read_spec
 from caveat.measure import Scenario
 from caveat.workload import Workload
-
-UNNAMED = "-"
-"""Stands for the model until the endpoint has been asked for it; no run is made with it."""
 
 SAMPLE_FOLDERS = ("measured", "simulated")
 """Where the samples of runs stand inside a ledger."""
@@ -54,8 +39,14 @@ class Asked:
     processes: int | None = None
     key_env: str | None = None
     header: Sequence[str] = ()
+    body: Sequence[str] = ()
+    ca_file: Path | None = None
+    unverified: bool = False
     completions: bool = False
     whole: bool = False
+    temperature: str | None = None
+    any_length: bool = False
+    chunk_times: bool = False
     rules: ScenarioWords = field(default_factory=ScenarioWords)
     dataset_path: Path | None = None
     facts: Sequence[str] = ()
@@ -90,7 +81,12 @@ def _swept(asked: Asked, make: Callable[[str, float], Spec]) -> list[Spec]:
     if asked.points is None:
         return []
     what, values = sweep(asked.points)
-    return [make(what, value) for value in values]
+    try:
+        return [make(what, value) for value in values]
+    except UsageError as error:
+        if not error.message.startswith(f"--{what}:"):
+            raise
+        raise UsageError(f"--sweep {error.message.removeprefix('--')}", next="change --sweep") from error
 
 
 def _given(asked: Asked, book: Ledger) -> Spec:
@@ -98,8 +94,10 @@ def _given(asked: Asked, book: Ledger) -> Spec:
     name = "--spec" if asked.spec_file is not None else "--like"
     _nothing_beside(name, asked)
     found = read_spec(asked.spec_file) if asked.spec_file is not None else _earlier(book, asked.like or "")
-    changed: dict[str, Any] = {"url": asked.url, "model": asked.model, "key_env": asked.key_env}
-    there = msgspec.structs.replace(found.endpoint, **{key: value for key, value in changed.items() if value})
+    changed: dict[str, Any] = {"url": asked.url, "model": asked.model, "key_env": asked.key_env, **_trust(asked)}
+    there = msgspec.structs.replace(
+        found.endpoint, **{key: value for key, value in changed.items() if value is not None}
+    )
     both = {**found.known, **known(asked.facts)}
     return msgspec.structs.replace(found, endpoint=there, known=both).repeated(headers(asked.header))
 
@@ -125,6 +123,10 @@ def _nothing_beside(name: str, asked: Asked) -> None:
         **dict.fromkeys(asked.rules.said(), True),
         "--dataset": asked.dataset_path,
         "--processes": asked.processes,
+        "--extra-body": asked.body or None,
+        "--temperature": asked.temperature,
+        "--any-length": asked.any_length or None,
+        "--chunk-times": asked.chunk_times or None,
         "--completions": asked.completions or None,
         "--no-stream": asked.whole or None,
         "--tokenizer": asked.tokenizer,
@@ -172,7 +174,8 @@ def _described(asked: Asked, words: Words) -> Spec:
         slo=slo(asked.limits) if scenario is None else None,
         scenario=scenario,
         dataset=data,
-        decoding=Decoding(exact_length=False) if data is not None else Decoding(),
+        decoding=_decoding(asked, data),
+        settings=Settings(chunk_times=asked.chunk_times),
         warmup=warmup(asked.warm),
         processes=asked.processes or 1,
         salted=not asked.unsalted and data is None,
@@ -180,6 +183,11 @@ def _described(asked: Asked, words: Words) -> Spec:
         tokenizer_file=None if asked.tokenizer is None else str(asked.tokenizer),
         known=known(asked.facts),
     )
+
+
+def _decoding(asked: Asked, data: DatasetFile | None) -> Decoding:
+    """Answers to a data set's prompts end by themselves: nobody planned how long they are."""
+    return decoding(asked.temperature, exact=data is None and not asked.any_length)
 
 
 def _check_whole(asked: Asked, in_scenario: bool) -> None:
@@ -216,11 +224,19 @@ def endpoint_of(asked: Asked) -> Endpoint:
     """The endpoint that the options describe; its model may be UNNAMED."""
     if asked.url is None:
         raise UsageError("measure needs an address, --spec or --like", next="caveat measure http://localhost:8000 ...")
-    return endpoint(
-        asked.url,
-        asked.model or UNNAMED,
+    return Endpoint(
+        url=asked.url,
+        model=asked.model or UNNAMED,
         key_env=asked.key_env,
-        header=asked.header,
-        completions=asked.completions,
+        headers=headers(asked.header),
+        extra_body=body_fields(asked.body),
+        dialect="openai-completions" if asked.completions else "openai-chat",
         stream=not asked.whole,
+        **{name: value for name, value in _trust(asked).items() if value is not None},
     )
+
+
+def _trust(asked: Asked) -> dict[str, Any]:
+    """Which certificates are trusted, as far as an option says it; None where none does."""
+    ca_file = None if asked.ca_file is None else str(asked.ca_file)
+    return {"ca_file": ca_file, "verify": False if asked.unverified else None}

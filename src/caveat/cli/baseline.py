@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from caveat.cli.asked import UNNAMED, Asked, specs
+from caveat.cli.asked import Asked, specs
 from caveat.cli.carry_out import carry_out
 from caveat.cli.console import emit, heading, show, show_lines
 from caveat.cli.measured import is_valid
@@ -23,7 +23,7 @@ from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES, UsageError
 from caveat.facts import limits as limits_of
 from caveat.figures import SHOWN, Run
 from caveat.ledger import Ledger, parse_where
-from caveat.loadgen import ClientCalibration, Spec, served_model
+from caveat.loadgen import UNNAMED, ClientCalibration, Spec, served_model
 from caveat.publish import chips, plain_table, two_line_table
 from caveat.units import format_quantity
 

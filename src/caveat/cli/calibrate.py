@@ -4,53 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from caveat.cli.asked import samples_folder
+from caveat.cli.calibrate_runs import Made, of_runs, unseen
 from caveat.cli.calibrated import model_json, print_model
 from caveat.cli.console import JsonOption, LedgerOption, emit, progress, show_lines, verb_app
 from caveat.cli.measure_options import Seed
 from caveat.cli.simulate_options import DataSheet, InputTokens, ModelFile, ModelTitle, Published, RunNames, Set
 from caveat.cli.simulate_settings import settings_of
 from caveat.errors import EXIT_YES, NotFoundError, UsageError
-from caveat.figures import SHOWN, Run
 from caveat.ledger import Ledger, parse_where
-from caveat.loadgen import SAMPLES, read_folder
 from caveat.simulator import (
     Calibration,
-    FleetTable,
-    Hit,
     Layout,
     Model,
     Roofline,
-    SchedulerTable,
     encode_model,
     fleet_of,
     from_data_sheets,
     from_published,
-    from_samples,
     prefix_hit_of,
     scheduler_of,
 )
-from caveat.simulator import calibrate as calibrate_runs
 
 app = verb_app()
 
 SHEET_KEYS = ("accelerator", "model", "tp", "precision", "kv_precision", "replicas")
-
-
-class Made(NamedTuple):
-    """What every way to a model takes: its title, settings of the scheduler, the prefix hit, date and randomness."""
-
-    title: str | None
-    scheduler: SchedulerTable
-    fleet: FleetTable
-    prefix_hit: Hit | None
-    date: str
-    rng: np.random.Generator
 
 
 @app.command()
@@ -71,7 +51,8 @@ def calibrate(
     From measured runs (grade A): every answer counts. From published runs of one system (grade B): Server,
     Interactive and Offline rates through Little's law. From data sheets (grade C): a roofline, and what is believed
     of engines in general. Settings of the scheduler are given with --set scheduler.KEY=VALUE; what nobody gave is
-    unknown in the file, never zero.
+    unknown in the file, never zero. Runs that no engine with continuous batching gives make no model, but a reason
+    (exit 3).
 
     \b
     Examples:
@@ -134,62 +115,10 @@ def _found(
     input_tokens: float | None,
 ) -> Calibration:
     if datasheet is not None:
-        return _unseen(of_data_sheet(made, datasheet))
+        return unseen(of_data_sheet(made, datasheet))
     if published:
-        return _unseen(of_published(made, book, published, input_tokens))
+        return unseen(of_published(made, book, published, input_tokens))
     return of_runs(made, [book.figure(name).run for name in runs], book)
-
-
-def _unseen(model: Model) -> Calibration:
-    """A model for which nothing was held out here."""
-    return Calibration(model=model, held_out=(), untold=(), together=())
-
-
-def of_runs(made: Made, runs: Sequence[Run], book: Ledger) -> Calibration:
-    """From samples that stand in the ledger: by simulation where the limit of the batch is known, else by rows alone.
-
-    UsageError for a run without samples, and for runs of several models.
-    """
-    folders = [_measured(run, samples_folder(book, run.samples)) for run in runs]
-    names = {run.conditions.words("model") or "" for run in runs}
-    if len(names) > 1:
-        raise UsageError(f"found runs of {', '.join(sorted(names))}, expected runs of one model")
-    name = made.title or names.pop() or "a measured server"
-    samples, sources = [folder / SAMPLES for folder in folders], [run.id for run in runs]
-    hit = _hit(made, folders)
-    if isinstance(made.scheduler.max_num_seqs, int):
-        return calibrate_runs(
-            name,
-            samples,
-            made.rng,
-            date=made.date,
-            scheduler=made.scheduler,
-            fleet=made.fleet,
-            prefix_hit=hit,
-            sources=sources,
-        )
-    rows = "unknown" if hit is None else hit
-    return _unseen(
-        from_samples(
-            name, samples, made.rng, date=made.date, scheduler=made.scheduler, prefix_hit=rows, sources=sources
-        )
-    )
-
-
-def _hit(made: Made, folders: Sequence[Path]) -> Hit | None:
-    """What was said; none of salted prompts, which share nothing; None where only the server could say it."""
-    if made.prefix_hit is not None:
-        return made.prefix_hit
-    return 0.0 if all(read_folder(folder)[0].salts() for folder in folders) else None
-
-
-def _measured(run: Run, folder: Path | None) -> Path:
-    if run.provenance.origin != "measured" or folder is None or not (folder / SAMPLES).is_file():
-        raise UsageError(
-            f"run {run.id[:SHOWN]} has no measured samples here ({run.provenance.origin})",
-            next="give runs of caveat measure; --published takes published ones",
-        )
-    return folder
 
 
 def of_published(made: Made, book: Ledger, where: Sequence[str], input_tokens: float | None) -> Model:

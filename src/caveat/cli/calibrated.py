@@ -11,7 +11,18 @@ import msgspec
 
 from caveat.cli.console import heading, show, show_lines
 from caveat.publish import cell, plain_table
-from caveat.simulator import CLAIMS, Calibration, Model, Parameter, basis_words, coverages, parameters_of
+from caveat.simulator import (
+    CLAIMS,
+    Calibration,
+    Model,
+    Parameter,
+    Range,
+    basis_words,
+    coverage_lines,
+    coverages,
+    fit_words,
+    parameters_of,
+)
 from caveat.units import format_number
 
 FORMAT = "caveat-calibrated/1"
@@ -33,6 +44,9 @@ def print_model(found: Calibration) -> None:
     if parameters:
         show(table)
     show_lines(list(_identified(found, parameters)))
+    if found.fits:
+        heading("the model against the runs that it was made from")
+        show_lines(fit_words(found.fits))
     heading("what is not known")
     show_lines(
         [f"{name}: an answer needs it, or a range of it" for name in model.not_known] or ["nothing that is asked"]
@@ -40,8 +54,8 @@ def print_model(found: Calibration) -> None:
     heading("validated range")
     show_lines([*_validated(model), *(one.words for one in found.held_out)])
     heading("coverage of such intervals")
-    show_lines([f"{one.figure}: {one.words}" for one in coverages() if one.grade == model.grade] or ["never measured"])
-    said = {one.words for one in found.held_out}
+    show_lines(coverage_lines(model))
+    said = {*(one.words for one in found.held_out), *fit_words(found.fits)}
     if notes := [note for note in model.provenance.note if note not in said]:
         heading("notes")
         show_lines(notes)
@@ -76,9 +90,11 @@ def _known_to(one: Parameter) -> str:
 
 def _validated(model: Model) -> Iterator[str]:
     found = msgspec.structs.asdict(model.validated)
-    known = {name: value for name, value in found.items() if value is not None}
+    known = {name: value for name, value in found.items() if isinstance(value, Range)}
     if not known:
         yield "none: nothing was tried that the model had not seen, so every answer is an extrapolation"
+    elif model.validated.basis:
+        yield model.validated.basis
     for name, value in known.items():
         yield f"{name}: {format_number(value.low)} to {format_number(value.high)}"
 
@@ -102,6 +118,18 @@ def model_json(found: Calibration, *, file: Path | None) -> dict[str, Any]:
         "held_out": [
             {"run": one.run, "ttft_off": one.ttft_off, "token_off": one.token_off, "holds": one.holds}
             for one in found.held_out
+        ],
+        "fits": [
+            {
+                "run": one.run,
+                "time": one.kind,
+                "seen_p50": one.seen_p50,
+                "seen_p95": one.seen_p95,
+                "model_p50": one.model_p50,
+                "model_p95": one.model_p95,
+                "explained": one.explained,
+            }
+            for one in found.fits
         ],
         "untold": list(found.untold),
         "together": [list(pair) for pair in found.together],

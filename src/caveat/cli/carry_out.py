@@ -25,7 +25,6 @@ from caveat.loadgen import (
     record,
 )
 from caveat.measure import with_accuracy
-from caveat.workload import Loadgen, Streams, schedule_extent
 
 
 def client_of_today(processes: int, *, again: bool) -> ClientCalibration:
@@ -65,14 +64,6 @@ def carry_out(
     return runs, interrupt.requested()
 
 
-def _expected(spec: Spec) -> int | None:
-    """How many requests there will be, where the document says it: a schedule of LoadGen's by its own rule."""
-    arrivals = spec.workload.arrivals if spec.workload is not None else None
-    if isinstance(arrivals, Loadgen):
-        return schedule_extent(arrivals.settings()).count
-    return None if isinstance(arrivals, Streams) else spec.limits().requests
-
-
 def _one(
     spec: Spec,
     book: Ledger,
@@ -85,9 +76,8 @@ def _one(
 ) -> Run:
     subject = f"measured/{uuid.uuid4().hex}"
     folder = book.path / subject
-    limits = spec.limits()
-    expected = None if spec.stop_after_s is not None else _expected(spec)
-    view = Progress(expected=expected, lasts_s=spec.stop_after_s or limits.duration_s, as_json=as_json)
+    lasts_s = spec.stop_after_s or spec.limits().duration_s
+    view = Progress(expected=None, lasts_s=lasts_s, as_json=as_json)
     try:
         experiment(
             spec,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 WIDTH = 100
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+FullOption = Annotated[
+    bool, typer.Option("--full", help="All metrics, checks, notes and caveats on the screen, not the answer alone.")
+]
 LedgerOption = Annotated[
     Path | None,
     typer.Option("--ledger", help="Folder of the ledger.", envvar="CAVEAT_LEDGER", show_envvar=True, metavar="PATH"),
@@ -45,8 +49,13 @@ def verb_app() -> typer.Typer:
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
+        context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _help_width()},
     )
+
+
+def _help_width() -> int:
+    """Columns of --help: those of the terminal up to 100, and 100 where there is none; two are left as a margin."""
+    return max(min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH) - 2, 50)
 
 
 class GroupedCommand(typer.core.TyperCommand):

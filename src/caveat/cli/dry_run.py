@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from caveat.cli.console import emit, plural, show_lines
-from caveat.errors import UsageError
-from caveat.loadgen import Spec
+from caveat.cli.measured_words import draw_words
+from caveat.errors import InputError, UsageError
+from caveat.loadgen import Spec, tokenizer_identity
 from caveat.measure import Scenario, budget, fewest_to_certify, queries_needed
 from caveat.units import format_number, format_seconds
 from caveat.workload import Plan, PlanStatistics, plan_digest, queries_of
@@ -40,6 +42,7 @@ def prices(per_million_in: float | None, per_million_out: float | None) -> Price
 
 def planned(spec: Spec, price: Prices | None) -> dict[str, Any]:
     """One run before it is made. None is what only the server decides: how many of a closed loop, how long."""
+    _check_files(spec)
     plan = spec.plan()
     counted = PlanStatistics(plan)
     tokens = (counted.input_tokens.total(), counted.output_tokens.total())
@@ -59,6 +62,15 @@ def planned(spec: Spec, price: Prices | None) -> dict[str, Any]:
         "cost": price.cost(*tokens) if price and known and not by_clock else None,
         "cost_per_request": price.cost(*tokens) / counted.requests if price and known else None,
     }
+
+
+def _check_files(spec: Spec) -> None:
+    """InputError for a file that the run will need and that is not there: a dry run is to find it out."""
+    if spec.tokenizer_file is not None:
+        tokenizer_identity(Path(spec.tokenizer_file))
+    certificates = spec.endpoint.ca_file
+    if certificates is not None and not Path(certificates).is_file():
+        raise InputError(f"{certificates}: found no file, expected certificates in PEM form", next="check --ca-file")
 
 
 def _demanded(scenario: Scenario, plan: Plan, requests: int) -> dict[str, Any]:
@@ -90,22 +102,30 @@ def show_dry_run(specs: Sequence[Spec], price: Prices | None, *, as_json: bool) 
         emit({"format": FORMAT, "runs": runs})
         return
     for run in runs:
-        show_lines([_sentence(run), *_rules(run["scenario"])], indent=0)
+        show_lines([_sentence(run, price), *_draw(run["plan"]), *_rules(run["scenario"])], indent=0)
     costs = [run["cost"] for run in runs]
     if len(runs) > 1 and price is not None and None not in costs:
-        show_lines([f"cost of all: {format_number(sum(costs))}"], indent=0)
+        show_lines([f"cost of all: {format_number(sum(costs))}{_at(price)}"], indent=0)
     show_lines(["nothing was sent"], indent=0)
 
 
-def _sentence(run: dict[str, Any]) -> str:
+def _draw(plan: dict[str, Any]) -> Iterator[str]:
+    """`asked 10/s; this draw schedules 12.97/s, ...`: a random plan has a rate of its own."""
+    rate_qps = plan.get("target_qps")
+    said = draw_words(rate_qps, plan.get("scheduled_qps")) if rate_qps is not None else ""
+    if said:
+        yield f"asked {rate_qps:g}/s; {said}"
+
+
+def _sentence(run: dict[str, Any], price: Prices | None) -> str:
     where = f"{run['plan']['arrivals']} to {run['endpoint']['url']}, plan {run['plan_digest'][:10]}"
     lasting = None if run["duration_s"] is None else format_seconds(run["duration_s"])
     if run["requests"] is None:
         until = f"are answered in {lasting}" if lasting else "it takes"
-        money = _money(run["cost_per_request"])
+        money = _money(run["cost_per_request"], price)
         return f"{where}: as many requests as {until}, each of {_mean_lengths(run)}{money}"
     how = f"over {lasting}" if lasting else "as fast as they are answered"
-    return f"{where}: {plural(run['requests'], 'request')} {how}, {_all_lengths(run)}{_money(run['cost'])}"
+    return f"{where}: {plural(run['requests'], 'request')} {how}, {_all_lengths(run)}{_money(run['cost'], price)}"
 
 
 def _mean_lengths(run: dict[str, Any]) -> str:
@@ -154,5 +174,10 @@ def _certainty(asked: dict[str, Any], percentile: str) -> Iterator[str]:
         yield f"{needs}; of these {queries:,} at most {above:,} may lie above a limit ({above / queries:.2%})"
 
 
-def _money(cost: float | None) -> str:
-    return "" if cost is None else f", cost {format_number(cost)}"
+def _money(cost: float | None, price: Prices | None) -> str:
+    return "" if cost is None or price is None else f", cost {format_number(cost)}{_at(price)}"
+
+
+def _at(price: Prices) -> str:
+    """What the cost was made of: a cost without its price is a number without its condition."""
+    return f" at {format_number(price.input)} a million tokens in and {format_number(price.output)} out"

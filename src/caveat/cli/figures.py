@@ -24,6 +24,8 @@ from caveat.publish import (
 
 app = verb_app()
 SHOWN_CAVEATS = 6
+SUMMARISED = 2_000
+"""Figures whose spread and caveats are told although not all are shown; of more, only those shown are read."""
 SLACK = ("output_tokens.mean", "accuracy_tokens_per_sample")
 
 
@@ -51,21 +53,26 @@ def figures(
       caveat figures -w speculative_decoding=on --json
     """
     shown = _columns(columns)
-    found = Ledger(ledger).figures([parse_where(text) for text in where or ()], primary_only=not every)
+    filters, book = [parse_where(text) for text in where or ()], Ledger(ledger)
     if as_json:
+        found = book.figures(filters, primary_only=not every)
         emit({"format": "caveat-figures/1", "figures": [figure_json(figure) for figure in found]})
         return EXIT_YES if found else EXIT_NO
-    if not found:
+    count = book.count_figures(filters, primary_only=not every)
+    if not count:
         show(cell("no figure fits; caveat figures lists what there is"))
         return EXIT_NO
-    _print(found, shown, limit)
+    read = max(limit, SUMMARISED) if count <= SUMMARISED else limit
+    _print(book.figures(filters, primary_only=not every, limit=read), count, shown, limit)
     return EXIT_YES
 
 
-def _print(found: Sequence[Figure], shown: Sequence[str], limit: int) -> None:
+def _print(found: Sequence[Figure], count: int, shown: Sequence[str], limit: int) -> None:
     show(figures_table(found[:limit], shown, width=width()))
-    rest = f", {len(found) - limit:,} of them not shown (--limit)" if len(found) > limit else ""
-    show(cell(""), cell(f"{plural(len(found), 'figure')}{rest}"))
+    rest = f", {count - limit:,} of them not shown (--limit)" if count > limit else ""
+    if len(found) < count:
+        rest += f"; what follows is about the first {len(found):,}"
+    show(cell(""), cell(f"{plural(count, 'figure')}{rest}"))
     keys = dict.fromkeys((*shown, *(SLACK if _one_benchmark(found) else ())))
     spreads = filter(None, (spread_line(found, key) for key in keys))
     lines = [f"spread   {line}" for line in spreads]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,8 +48,9 @@ def import_(
       caveat import odd.csv --as mlperf-summary-csv --json
     """
     with progress() as bar:
-        imported = read(paths, as_format=as_format, verify=verify, progress=steps(bar))
-        added = Ledger(ledger).add(imported.runs, dry_run=dry_run)
+        step = steps(bar)
+        imported = read(paths, as_format=as_format, verify=verify, progress=step)
+        added = Ledger(ledger).add(imported.runs, dry_run=dry_run, progress=partial(step, "documents written"))
     imported = _with_refused(imported, added)
     if as_json:
         emit(_json(imported, added, dry_run=dry_run))

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import msgspec
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, emit, plural, show, show_lines, verb_app
+from caveat.cli.console import (
+    JsonOption,
+    LedgerOption,
+    emit,
+    plural,
+    progress,
+    show,
+    show_lines,
+    steps,
+    verb_app,
+)
 from caveat.errors import EXIT_NO, EXIT_YES, UsageError
 from caveat.ledger import Ledger
 from caveat.publish import cell, printable
@@ -35,9 +46,11 @@ def ledger(
     if action not in ACTIONS:
         raise UsageError(f"no action is called {action!r}", next=f"one of {', '.join(ACTIONS)}")
     book = Ledger(folder)
-    problems = book.verify() if action == "verify" else ()
-    if action == "rebuild":
-        book.rebuild_index()
+    with progress() as bar:
+        step = partial(steps(bar), "documents read")
+        problems = book.verify(step) if action == "verify" else ()
+        if action == "rebuild":
+            book.rebuild_index(step)
     counts, path = book.counts(), printable(str(book.path))
     if as_json:
         found = [msgspec.to_builtins(problem) for problem in problems]

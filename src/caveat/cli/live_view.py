@@ -54,7 +54,8 @@ class Interrupt:
 class Progress:
     """Shows a watched run from a thread of its own until it is stopped.
 
-    `expected` is how many requests there will be and `lasts_s` how long they arrive, None where nobody knows before.
+    `expected` is how many requests there will be, where it is known before the plan is read (a run says it as soon as
+    its own is). `lasts_s` is how long requests arrive. None where nobody knows.
     """
 
     def __init__(self, *, expected: int | None, lasts_s: float | None, as_json: bool) -> None:
@@ -64,6 +65,8 @@ class Progress:
 
     def watch(self, watched: Watched) -> None:
         """Begin to show; nothing where nobody looks."""
+        if self._expected is None:
+            self._expected = watched.requests
         if self._as_json or sys.stderr.isatty():
             self._thread = threading.Thread(target=self._show, args=(watched,), daemon=True)
             self._thread.start()
@@ -95,7 +98,7 @@ def progress_line(view: LiveView, now_s: float, *, expected: int | None, lasts_s
     flying = "" if view.in_flight is None else f"  {view.in_flight:,} in flight"
     return (
         f"{format_seconds(now_s)}{left}  {view.ended:,}{of} done{flying}  {view.failed:,} failed{_certain(view)}  "
-        f"{view.rate_per_s:.3g}/s  TTFT {_times(view.ttft_s)}  TPOT {_times(view.tpot_s)}"
+        f"{view.rate_per_s:.3g}/s  p50/99: TTFT {_times(view.ttft_s)}  TPOT {_times(view.tpot_s)}"
     )[:WIDTH]
 
 
@@ -126,8 +129,8 @@ def _certain(view: LiveView) -> str:
 
 
 def _times(values: tuple[float, ...]) -> str:
-    """`100/200/500 ms`: a unit that all of them have stands once."""
-    words = ["-" if math.isnan(value) else format_seconds(value) for value in values]
+    """`100/500 ms`, the first and the last of them; a unit that both have stands once."""
+    words = ["-" if math.isnan(value) else format_seconds(value) for value in (values[0], values[-1])]
     units = {word.rpartition(" ")[2] for word in words}
     if len(units) != 1 or "-" in units:
         return "/".join(words)

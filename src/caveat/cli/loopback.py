@@ -12,6 +12,7 @@ import typer
 
 from caveat.cli.console import JsonOption, emit, verb_app
 from caveat.cli.simulate_settings import settings_of
+from caveat.cli.spec_options import seconds
 from caveat.errors import EXIT_YES, UsageError
 from caveat.loopback import Behaviour, FixedEngine, MakeEngine, behaviour_of, modelled, read_behaviour, run
 
@@ -24,9 +25,9 @@ def loopback(
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     exposed: Annotated[bool, typer.Option("--exposed", help="Allow an address that others can reach.")] = False,
     ttft: Annotated[
-        str, typer.Option("--ttft", help="Seconds, or a law: lognormal(0.1, 0.5), exponential(0.1).")
+        str, typer.Option("--ttft", help="100ms, or a law: lognormal(100ms, 0.5), exponential(0.1s).")
     ] = "0",
-    itl: Annotated[str, typer.Option("--itl", help="Seconds between tokens, or a law.")] = "0",
+    itl: Annotated[str, typer.Option("--itl", help="20ms between tokens, or a law; bare numbers are seconds.")] = "0",
     slots: Annotated[int, typer.Option("--slots", help="Requests served at once; 0 is no limit.", min=0)] = 0,
     file: Annotated[Path | None, typer.Option("--behaviour", help="TOML file with all of it, faults included.")] = None,
     model: Annotated[
@@ -47,8 +48,8 @@ def loopback(
 
     \b
     Examples:
-      caveat loopback --port 8000 --ttft 0.1 --itl 0.02
-      caveat loopback --ttft 'lognormal(0.2, 0.6)' --slots 8
+      caveat loopback --port 8000 --ttft 100ms --itl 20ms
+      caveat loopback --ttft 'lognormal(200ms, 0.6)' --slots 8
       caveat loopback --behaviour faulty.toml --port 0 --json
       caveat loopback --model h100-llama3.1-8b --port 8000
     """
@@ -68,7 +69,7 @@ def loopback(
 
 
 def _behaviour(ttft: str, itl: str, slots: int) -> Behaviour:
-    return behaviour_of({"ttft_s": _law(ttft), "itl_s": _law(itl), "slots": slots})
+    return behaviour_of({"ttft_s": _law(ttft, "--ttft"), "itl_s": _law(itl, "--itl"), "slots": slots})
 
 
 def _engine(name: str | None, settings: dict[str, str], draw: int | None) -> MakeEngine:
@@ -82,8 +83,14 @@ def _engine(name: str | None, settings: dict[str, str], draw: int | None) -> Mak
     return FixedEngine
 
 
-def _law(text: str) -> float | str:
+def _law(text: str, option: str) -> float | str:
+    """A time as `100ms` or bare seconds, or a law whose first number is one; the rest stays what it is."""
     try:
         return float(text)
     except ValueError:
-        return text
+        pass
+    if "(" not in text:
+        return seconds(text, option)
+    name, _, inside = text.partition("(")
+    first, comma, rest = inside.rstrip().removesuffix(")").partition(",")
+    return f"{name}({seconds(first, option)!r}{comma}{rest})"

@@ -12,20 +12,23 @@ import typer
 
 from caveat.cli import measure_options as options
 from caveat.cli.accuracy_run import ANSWERED_AT_ONCE, AccuracyWords, accuracy, accuracy_run_named
-from caveat.cli.asked import UNNAMED, Asked, endpoint_of, specs
+from caveat.cli.asked import Asked, endpoint_of, specs
 from caveat.cli.baseline import baseline as measure_baseline
 from caveat.cli.carry_out import carry_out, client_of_today
-from caveat.cli.console import GroupedCommand, JsonOption, LedgerOption, emit, said_options, verb_app
+from caveat.cli.console import GroupedCommand, JsonOption, LedgerOption, said_options, verb_app
 from caveat.cli.dry_run import prices, show_dry_run
 from caveat.cli.find_peak import peak_from
 from caveat.cli.measure_kinds import check_options, kind_of
-from caveat.cli.measured import is_valid, measured_json, print_measured, print_sweep
+from caveat.cli.measured import is_valid
+from caveat.cli.measured_sweep import report
 from caveat.cli.official_run import run_official
 from caveat.cli.scenario_options import ScenarioWords
-from caveat.cli.spec_options import Words, known, replayed, seconds
+from caveat.cli.spec_options import known, seconds
+from caveat.cli.turns import Turn, turns
+from caveat.cli.workload_options import Words, replayed
 from caveat.errors import EXIT_NO, EXIT_YES, UsageError
 from caveat.ledger import Ledger
-from caveat.loadgen import Spec, served_model, until_answering
+from caveat.loadgen import UNNAMED, served_model, until_answering
 
 app = verb_app()
 
@@ -64,6 +67,7 @@ def measure(
     short: options.Short = False,
     points: options.Sweep = None,
     repeats: options.Repeats = 1,
+    same_draw: options.SameDraw = False,
     cool_down: options.CoolDown = "2s",
     find_peak: options.FindPeak = False,
     peak_width: options.PeakWidth = 0.06,
@@ -81,8 +85,14 @@ def measure(
     processes: options.Processes = None,
     key_env: options.KeyEnv = None,
     header: options.HeaderOption = None,
+    extra_body: options.ExtraBody = None,
+    ca_file: options.CaFile = None,
+    no_verify: options.NoVerify = False,
     completions: options.Completions = False,
     whole: options.NoStream = False,
+    temperature: options.Temperature = None,
+    any_length: options.AnyLength = False,
+    chunk_times: options.ChunkTimes = False,
     facts: options.Known = None,
     tokenizer: options.Tokenizer = None,
     unsalted: options.NoSalt = False,
@@ -93,6 +103,7 @@ def measure(
     dry_run: options.DryRun = False,
     price_in: options.PriceIn = None,
     price_out: options.PriceOut = None,
+    full: options.Full = False,
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
@@ -106,6 +117,7 @@ def measure(
     \b
     Examples:
       caveat measure http://localhost:8000 --rate 4 --duration 60s --input 512 --output 128 --slo ttft=2s,tpot=100ms
+      caveat measure http://localhost:8000 --rate 4 --duration 60s --repeats 5
       caveat measure http://localhost:8000 --sweep concurrency=1,8,64 --known accelerator=H100 --known accelerators=1
       caveat measure --spec run.toml --dry-run --price-in 0.5 --price-out 1.5
       caveat measure http://localhost:8000 --replay trace.jsonl --first 600 --thin 10 --scale 0.1,0.1
@@ -142,8 +154,14 @@ def measure(
         processes=processes,
         key_env=key_env,
         header=header or (),
+        body=extra_body or (),
+        ca_file=ca_file,
+        unverified=no_verify,
         completions=completions,
         whole=whole,
+        temperature=temperature,
+        any_length=any_length,
+        chunk_times=chunk_times,
         rules=ScenarioWords(
             name=scenario,
             profile=profile,
@@ -159,7 +177,7 @@ def measure(
         unprobed=unprobed,
     )
     book = Ledger(ledger)
-    pause_s, wait_s, price = seconds(cool_down), seconds(wait), prices(price_in, price_out)
+    pause_s, wait_s, price = seconds(cool_down, "--cool-down"), seconds(wait, "--wait"), prices(price_in, price_out)
     kind = kind_of(said)
     if accuracy_data is not None:
         words = AccuracyWords(
@@ -178,29 +196,35 @@ def measure(
         until_answering(endpoint_of(asked), wait_s=wait_s)
         client = None if uncalibrated else client_of_today(processes or 1, again=again)
         return measure_baseline(asked, book, client, rng, as_json=as_json)
-    order = [spec for spec in specs(asked, book) for _ in range(repeats)]
+    order = turns(specs(asked, book), repeats, same_draw=same_draw or like is not None)
     if dry_run:
-        show_dry_run(order, price, as_json=as_json)
+        show_dry_run([turn.spec for turn in order], price, as_json=as_json)
         return EXIT_YES
     if kind and len(order) != 1:
         raise UsageError(f"found {len(order)} runs beside {kind}, expected one", next="leave out --sweep and --repeats")
     order = _ready(order, wait_s)
     if by_loadgen:
-        limit_s = seconds(deadline) if deadline is not None else None
-        return run_official(order[0], book, rng, deadline_s=limit_s, gate=gate, as_json=as_json)
-    client = None if uncalibrated else client_of_today(order[0].processes, again=again)
+        limit_s = seconds(deadline, "--deadline") if deadline is not None else None
+        return run_official(order[0].spec, book, rng, deadline_s=limit_s, gate=gate, full=full, as_json=as_json)
+    client = None if uncalibrated else client_of_today(order[0].spec.processes, again=again)
     if find_peak:
-        most_s = seconds(peak_within) if peak_within is not None else None
+        most_s = seconds(peak_within, "--peak-within") if peak_within is not None else None
         confirm = not no_confirm
-        return peak_from(order[0], book, client, rng, width=peak_width, most_s=most_s, confirm=confirm, as_json=as_json)
+        return peak_from(
+            order[0].spec,
+            book,
+            client,
+            rng,
+            width=peak_width,
+            most_s=most_s,
+            confirm=confirm,
+            full=full,
+            as_json=as_json,
+        )
     rng.shuffle(order)  # drift of the machine must not look like an effect of the rate
-    runs, interrupted = carry_out(order, book, client, rng, cool_down_s=pause_s, as_json=as_json, gate=gate)
-    if as_json:
-        emit(measured_json(runs))
-    elif len(runs) == 1:
-        print_measured(runs[0])
-    else:
-        print_sweep(runs)
+    each = [turn.spec for turn in order]
+    runs, interrupted = carry_out(each, book, client, rng, cool_down_s=pause_s, as_json=as_json, gate=gate)
+    report(order, runs, interrupted=interrupted, full=full, as_json=as_json)
     return EXIT_YES if all(map(is_valid, runs)) and not interrupted else EXIT_NO
 
 
@@ -211,11 +235,11 @@ def _raise_descriptors() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _ready(order: list[Spec], wait_s: float) -> list[Spec]:
-    """The specs with the name of their model, once their endpoint answers; all of them have one endpoint."""
-    there = order[0].endpoint
+def _ready(order: list[Turn], wait_s: float) -> list[Turn]:
+    """The runs with the name of their model, once their endpoint answers; all of them have one endpoint."""
+    there = order[0].spec.endpoint
     until_answering(there, wait_s=wait_s)
     if there.model != UNNAMED:
         return order
     named = msgspec.structs.replace(there, model=served_model(there))
-    return [msgspec.structs.replace(spec, endpoint=named) for spec in order]
+    return [Turn(turn.point, msgspec.structs.replace(turn.spec, endpoint=named)) for turn in order]

@@ -9,7 +9,10 @@ from caveat.errors import UsageError
 KINDS = ("--find-peak", "--baseline", "--loadgen", "--accuracy")
 """Measurements that are not the usual one; at most one of them is made."""
 
-_OF_THE_ENDPOINT = ("url", "--model", "--key-env", "--header", "--completions", "--no-stream", "--known", "--wait")
+_OF_THE_ENDPOINT = (
+    *("url", "--model", "--key-env", "--header", "--completions", "--no-stream", "--known", "--wait"),
+    *("--extra-body", "--ca-file", "--no-verify"),
+)
 _OF_THE_OUTPUT = ("--json", "--ledger")
 
 ONLY_BESIDE: dict[str, tuple[str, ...]] = {
@@ -24,6 +27,7 @@ ONLY_BESIDE: dict[str, tuple[str, ...]] = {
     "--price-in": ("--dry-run",),
     "--price-out": ("--dry-run",),
     "--cool-down": ("--sweep", "--repeats"),
+    "--same-draw": ("--repeats",),
 }
 """An option, and those of which one must stand beside it."""
 
@@ -36,6 +40,7 @@ NOTHING_BUT: dict[str, tuple[str, ...]] = {
         *("--profile", "--short", "--min-duration", "--min-queries", "--samples", "--slo"),
         *("--rate", "--input", "--output", "--seed", "--dataset"),
         *("--processes", "--tokenizer", "--no-salt", "--no-probe", "--recalibrate", "--no-calibrate"),
+        *("--temperature", "--any-length", "--chunk-times"),
         *(*_OF_THE_ENDPOINT, *_OF_THE_OUTPUT),
     ),
 }
@@ -48,6 +53,7 @@ NEVER_BESIDE: dict[str, tuple[str, ...]] = {
     ),
     "--loadgen": ("--sweep", "--repeats", "--processes", "--recalibrate"),
     "--no-calibrate": ("--recalibrate",),
+    "--full": ("--sweep", "--repeats", "--dry-run", "--json"),
 }
 """An option, and what it has no use for."""
 
@@ -55,6 +61,7 @@ _WHY = {
     "--accuracy": "which asks every row of its file once and times nothing",
     "--baseline": "which chooses scenarios and rates by itself, run after run",
     "--find-peak": "which chooses rate and length of every probe by itself, in open loop",
+    "--full": "which is about the screen of one run",
     "--loadgen": "which is one run with one client",
     "--no-calibrate": "which says the opposite",
 }

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from caveat.cli.console import FullOption
+
 # The headings of --help, in the order in which they stand there.
 _MEASURED: Any = partial(typer.Option, rich_help_panel="What is measured")
 _WORKLOAD: Any = partial(typer.Option, rich_help_panel="A workload")
@@ -73,7 +75,8 @@ Short = Annotated[bool, _SCENARIO("--short", help="10 s, 64 queries, 64 samples,
 
 # runs
 Sweep = Annotated[str | None, _RUNS("--sweep", help="rate=1,2,4 or concurrency=1,8,64; a run each.")]
-Repeats = Annotated[int, _RUNS("--repeats", help="Runs of each point.", min=1, max=100)]
+Repeats = Annotated[int, _RUNS("--repeats", help="Runs of each point, each drawn from the next seed.", min=1, max=100)]
+SameDraw = Annotated[bool, _RUNS("--same-draw", help="Repeats send the same plan; so they do beside --like.")]
 CoolDown = Annotated[str, _RUNS("--cool-down", help="Pause between runs.")]
 
 # the search for the peak
@@ -109,6 +112,18 @@ AccuracyRun = Annotated[
 Processes = Annotated[int | None, _CLIENT("--processes", help="Generator processes; default 1.", min=1)]
 KeyEnv = Annotated[str | None, _CLIENT("--key-env", help="Environment variable with the API key.")]
 HeaderOption = Annotated[list[str] | None, _CLIENT("--header", help="Further header, 'NAME: VALUE'.")]
+ExtraBody = Annotated[
+    list[str] | None, _CLIENT("--extra-body", help="Further field of every body, NAME=JSON: top_k=20. It is kept.")
+]
+CaFile = Annotated[Path | None, _CLIENT("--ca-file", help="Certificates to trust (PEM) instead of the system's.")]
+NoVerify = Annotated[bool, _CLIENT("--no-verify", help="Trust any certificate; the run says so.")]
+Temperature = Annotated[
+    str | None, _CLIENT("--temperature", help="Default 0; server leaves it to the server.", metavar="<float|server>")
+]
+AnyLength = Annotated[
+    bool, _CLIENT("--any-length", help="Answers may end by themselves: no min_tokens, no ignore_eos.")
+]
+ChunkTimes = Annotated[bool, _CLIENT("--chunk-times", help="Keep the time of every delta in the samples.")]
 Completions = Annotated[bool, _CLIENT("--completions", help="Text completions instead of chat.")]
 NoStream = Annotated[bool, _CLIENT("--no-stream", help="Whole answers: no token times.")]
 Known = Annotated[list[str] | None, _CLIENT("--known", help="A condition you know: accelerator=H100.")]
@@ -120,6 +135,9 @@ NoProbe = Annotated[bool, _CLIENT("--no-probe", help="Send no probes: a word is 
 Wait = Annotated[str, _CLIENT("--wait", help="How long to wait for a server that starts or loads.")]
 Recalibrate = Annotated[bool, _CLIENT("--recalibrate", help="Measure this client anew.")]
 NoCalibrate = Annotated[bool, _CLIENT("--no-calibrate", help="Do not measure this client first.")]
+
+# the screen
+Full = FullOption
 
 # before anything is sent
 DryRun = Annotated[bool, _BEFORE("--dry-run", help="Say what would be sent, send nothing.")]

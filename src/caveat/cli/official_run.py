@@ -46,7 +46,14 @@ _OF_THE_CLIENT = ("arrivals", "client health")
 
 
 def run_official(
-    spec: Spec, book: Ledger, rng: random.Random, *, deadline_s: float | None, gate: Run | None, as_json: bool
+    spec: Spec,
+    book: Ledger,
+    rng: random.Random,
+    *,
+    deadline_s: float | None,
+    gate: Run | None,
+    full: bool,
+    as_json: bool,
 ) -> int:
     """Run, keep and print. Exit 0 where LoadGen says VALID and nothing stands against it, 1 else.
 
@@ -70,7 +77,7 @@ def run_official(
     if as_json:
         emit(measured_json([run], loadgen={"verdict": done.verdict, "problems": list(done.problems)}))
     else:
-        print_measured(run)
+        print_measured(run, full=full)
         show_lines([f"logs: {done.folder}"], indent=0)
     return EXIT_YES if done.valid and is_valid(run) else EXIT_NO
 

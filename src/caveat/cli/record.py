@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
+import tempfile
 import uuid
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from caveat.cli.console import JsonOption, LedgerOption, emit, show_lines, verb_app
+from caveat.cli.console import FullOption, JsonOption, LedgerOption, emit, show_lines, verb_app
 from caveat.cli.measured import is_valid, measured_json, print_measured
-from caveat.errors import EXIT_NO, EXIT_YES, InputError
+from caveat.errors import EXIT_NO, EXIT_YES, RefusedError
 from caveat.figures import Run
 from caveat.ledger import Ledger
-from caveat.loadgen import NOTES, ORDER, SAMPLES, SPEC, accuracy_run, is_going, read_folder
+from caveat.loadgen import ORDER, accuracy_run, copy_folder, differing_file, is_going, read_folder
 from caveat.loadgen import record as recorded
 
 app = verb_app()
@@ -27,14 +27,16 @@ _GOING = "the run still goes: these are its figures so far, and nothing was adde
 @app.command()
 def record(
     folder: Annotated[Path, typer.Argument(help="Folder of an experiment: spec.json, notes.json and samples.")],
+    full: FullOption = False,
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
     """Make figures of an experiment's folder and add them to the ledger. Exit 1 where the run is not valid.
 
     A run that was killed keeps all samples but those of its last second; this makes of them what they give, and says
-    that it was interrupted. A folder from elsewhere is copied into the ledger. Of a run that still goes the figures
-    so far are shown, and nothing is added.
+    that it was interrupted. A folder from elsewhere is copied into the ledger once its figures could be made; one that
+    differs from what the ledger has of the same run is refused. Of a run that still goes the figures so far are
+    shown, and nothing is added.
 
     \b
     Examples:
@@ -47,12 +49,11 @@ def record(
     elif is_going(folder):
         run, what = recorded(folder, subject=_subject(folder)), _GOING
     else:
-        run = recorded(_inside(folder, book), subject=_subject(folder))
-        run, what = _kept(run, book)
+        run, what = _kept(_inside(folder, book), book)
     if as_json:
         emit(measured_json([run], ledger=what))
     else:
-        print_measured(run)
+        print_measured(run, full=full)
         show_lines([what], indent=0)
     return EXIT_YES if is_valid(run) else EXIT_NO
 
@@ -70,27 +71,33 @@ def _subject(folder: Path) -> str:
     return notes.subject or f"measured/{made_of.hex}"
 
 
-def _inside(folder: Path, book: Ledger) -> Path:
-    """The experiment's place inside the ledger, where figures find their samples again; copied there from elsewhere."""
-    home = book.path / _subject(folder)
-    if home.resolve() == folder.resolve() or home.exists():
-        return home
-    growing = home.with_name(f".{home.name}")
-    shutil.rmtree(growing, ignore_errors=True)
-    growing.mkdir(parents=True)
-    for name in (SPEC, NOTES, SAMPLES):
-        _copy(folder / name, growing / name)
-    if (folder / f"{SAMPLES}.parts").is_dir():
-        for part in sorted((folder / f"{SAMPLES}.parts").iterdir()):
-            _copy(part, growing / f"{SAMPLES}.parts" / part.name)
-    growing.rename(home)
-    return home
+def _inside(folder: Path, book: Ledger) -> Run:
+    """The run of the folder, which then stands inside the ledger, where figures find their samples again.
+
+    Its figures are made of the copy before the copy has its name: one that gives none leaves nothing behind.
+    RefusedError where the ledger has the run with other files.
+    """
+    subject = _subject(folder)
+    home = book.path / subject
+    if home.exists():
+        _check_alike(folder, home)
+        return recorded(home, subject=subject)
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".", dir=home.parent) as parent:
+        growing = Path(parent) / home.name
+        growing.mkdir()
+        copy_folder(folder, growing)
+        run = recorded(growing, subject=subject)
+        growing.rename(home)
+    return run
 
 
-def _copy(source: Path, target: Path) -> None:
-    """One plain file, where it is there. A link may lead anywhere, and what it leads to would be kept as ours."""
-    if source.is_symlink():
-        raise InputError(f"{source}: found a link, expected a file", next="put the file itself there")
-    if source.is_file():
-        target.parent.mkdir(exist_ok=True)
-        shutil.copyfile(source, target)
+def _check_alike(folder: Path, home: Path) -> None:
+    """RefusedError for a copy that was changed: its figures would be shown as those of the run that is there."""
+    differs = None if home.resolve() == folder.resolve() else differing_file(folder, home)
+    if differs is not None:
+        raise RefusedError(
+            f"{folder}: {differs} is not the one that the ledger has of this run: found another hash",
+            code="run-differs",
+            next=f"caveat record {home} has the ledger's figures; a ledger of its own takes this one: --ledger PATH",
+        )

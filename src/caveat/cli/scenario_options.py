@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from caveat.cli.spec_options import Length, Words, length, limit_values, seconds
+from caveat.cli.spec_options import Length, length, limit_values, seconds
+from caveat.cli.workload_options import Words
 from caveat.errors import UsageError
 from caveat.loadgen import DatasetFile
 from caveat.measure import Scenario, altered, scenario_of_profile, scenario_with, workload_of_scenario

@@ -63,7 +63,7 @@ def show(
             f"found {len(figure)} figures, expected one", next="caveat figures lists several; --plot draws a sweep"
         )
     found = book.figure(figure[0])
-    partners = partners_of(found, book.figures())
+    partners = partners_of(found, book.siblings(found.run.subject))
     versions = book.history(found.run.subject)
     if as_json:
         history = [{"id": run.id, "replaces": run.replaces} for run in versions]

@@ -8,43 +8,17 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from caveat.cli.console import JsonOption, LedgerOption, emit, progress, steps
-from caveat.cli.measure_options import (
-    ConcurrencyOption,
-    Cv,
-    Duration,
-    First,
-    InputLength,
-    Known,
-    MinDuration,
-    MinQueries,
-    OutputLength,
-    ProfileOption,
-    Rate,
-    RateScale,
-    ReplayPath,
-    Requests,
-    Scale,
-    ScenarioOption,
-    Seed,
-    SetSize,
-    Short,
-    SloOption,
-    Speed,
-    Spread,
-    Sweep,
-    Thin,
-    WarmupOption,
-    WorkloadPath,
-)
+from caveat.cli import measure_options as options
+from caveat.cli.console import FullOption, JsonOption, LedgerOption, emit, progress, steps
 from caveat.cli.measured import is_valid
 from caveat.cli.scenario_options import ScenarioWords
 from caveat.cli.simulate_asked import AskedOfModel, simulations
-from caveat.cli.simulate_compared import ablated, explained, question_of
+from caveat.cli.simulate_compared import ablated, explained, question_of, refuse_unasked
 from caveat.cli.simulate_options import (
     Ablate,
     BatchLimits,
     Draws,
+    ExplainDraws,
     Extrapolate,
     InteractiveSlo,
     ModelName,
@@ -53,10 +27,10 @@ from caveat.cli.simulate_options import (
     Stepping,
 )
 from caveat.cli.simulate_run import one
-from caveat.cli.simulate_settings import settings_of
+from caveat.cli.simulate_settings import refuse_unused, settings_of
 from caveat.cli.simulated import print_models, print_simulated, print_simulated_sweep, simulated_json
 from caveat.cli.simulation import Simulation
-from caveat.cli.spec_options import Words, replayed
+from caveat.cli.workload_options import Words, replayed
 from caveat.errors import EXIT_CANNOT_SAY, EXIT_NO, EXIT_YES, UsageError
 from caveat.figures import Run
 from caveat.ledger import Ledger
@@ -93,7 +67,7 @@ app = typer.Typer(
       caveat simulate engine.toml --replay trace.jsonl --set fleet.replicas=4
       caveat simulate h100-llama3.1-8b --sweep rate=2,8,32 --requests 500 --extrapolate
       caveat simulate engine.toml --replay trace.jsonl --slo ttft=2s,tpot=100ms --ablate
-      caveat simulate explain h100x8-llama3.1-70b --scales 1,8,72
+      caveat simulate explain h100x8-llama3.1-70b --scales 1,8,72 --extrapolate
     """,
 )
 
@@ -101,37 +75,38 @@ app = typer.Typer(
 @app.command()
 def run(
     name: ModelName,
-    workload_path: WorkloadPath = None,
-    replay: ReplayPath = None,
-    rate: Rate = None,
-    cv: Cv = None,
-    concurrency: ConcurrencyOption = None,
-    input_length: InputLength = None,
-    output_length: OutputLength = None,
-    duration: Duration = None,
-    requests: Requests = None,
-    seed: Seed = None,
-    first: First = None,
-    thin: Thin = 1,
-    speed: Speed = 1.0,
-    scale: Scale = None,
-    spread: Spread = False,
-    rate_scale: RateScale = 1.0,
-    limits: SloOption = None,
-    warm: WarmupOption = None,
-    scenario: ScenarioOption = None,
-    profile: ProfileOption = None,
-    min_duration: MinDuration = None,
-    min_queries: MinQueries = None,
-    set_size: SetSize = None,
-    short: Short = False,
-    points: Sweep = None,
+    workload_path: options.WorkloadPath = None,
+    replay: options.ReplayPath = None,
+    rate: options.Rate = None,
+    cv: options.Cv = None,
+    concurrency: options.ConcurrencyOption = None,
+    input_length: options.InputLength = None,
+    output_length: options.OutputLength = None,
+    duration: options.Duration = None,
+    requests: options.Requests = None,
+    seed: options.Seed = None,
+    first: options.First = None,
+    thin: options.Thin = 1,
+    speed: options.Speed = 1.0,
+    scale: options.Scale = None,
+    spread: options.Spread = False,
+    rate_scale: options.RateScale = 1.0,
+    limits: options.SloOption = None,
+    warm: options.WarmupOption = None,
+    scenario: options.ScenarioOption = None,
+    profile: options.ProfileOption = None,
+    min_duration: options.MinDuration = None,
+    min_queries: options.MinQueries = None,
+    set_size: options.SetSize = None,
+    short: options.Short = False,
+    points: options.Sweep = None,
     settings: Set = None,
     extrapolate: Extrapolate = False,
     draws: Draws = DRAWS,
     stepping: Stepping = False,
     want_ablation: Ablate = False,
-    facts: Known = None,
+    facts: options.Known = None,
+    full: FullOption = False,
     as_json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
@@ -140,7 +115,8 @@ def run(
     The load fraction comes first: where its upper end passes 0.9, figures that hold waiting are not told. A value is
     the median and its interval 80 % of the draws of the model, each a simulation. Outside the range in which the model
     was validated nothing is answered (exit 3) unless --extrapolate is given, which is marked. Exit 1 where a limit is
-    missed. With --ablate the answer is what each technique is worth for this workload; nothing is kept then.
+    missed. With --ablate the answer is what each technique is worth for this workload, under the same
+    refusals; nothing is kept then.
 
     \b
     Examples:
@@ -181,10 +157,11 @@ def run(
         facts=facts or (),
     )
     order = simulations(asked)
+    refuse_unused(settings_of(settings), order)
     if want_ablation:
         return _ablated(order, as_json=as_json)
     runs = _carried_out(order, Ledger(ledger))
-    _show(runs, as_json=as_json)
+    _show(runs, full=full, as_json=as_json)
     return EXIT_YES if all(map(is_valid, runs)) else EXIT_NO
 
 
@@ -193,26 +170,30 @@ def explain(
     name: ModelName,
     scales: Scales = None,
     batch_limits: BatchLimits = None,
-    input_length: InputLength = None,
-    output_length: OutputLength = None,
-    limits: SloOption = None,
+    input_length: options.InputLength = None,
+    output_length: options.OutputLength = None,
+    limits: options.SloOption = None,
     interactive: InteractiveSlo = None,
-    samples: SetSize = None,
-    min_duration: MinDuration = None,
-    seed: Seed = None,
+    samples: options.SetSize = None,
+    min_duration: options.MinDuration = None,
+    seed: options.Seed = None,
     settings: Set = None,
+    extrapolate: Extrapolate = False,
+    draws: ExplainDraws = 0,
     as_json: JsonOption = False,
 ) -> int:
     """Offline, Server and Interactive of one modelled system over scale: when Server passes Offline, and why.
 
     Offline loses a ramp and a tail, Server what its limits leave to waiting. The answer is the model's about itself,
-    simulated, at scales at which nothing was validated.
+    simulated, at scales and rates at which nothing was validated: always an extrapolation, which --extrapolate must ask
+    for (else exit 3). With --draws it has ranges, and takes so many times as long.
 
     \b
     Examples:
-      caveat simulate explain h100x8-llama3.1-70b --scales 1,8,72
-      caveat simulate explain engine.toml --slo ttft=2s,tpot=200ms --min-duration 10min --json
+      caveat simulate explain h100x8-llama3.1-70b --scales 1,8,72 --extrapolate
+      caveat simulate explain engine.toml --slo ttft=2s,tpot=200ms --min-duration 10min --draws 8 --extrapolate --json
     """
+    refuse_unasked(extrapolate=extrapolate)
     question = question_of(
         scales=scales,
         batch_limits=batch_limits,
@@ -226,7 +207,7 @@ def explain(
     )
     model = changed(model_named(name), settings_of(settings))
     with progress() as bar:
-        explained(model, question, partial(steps(bar), "scales"), as_json=as_json)
+        explained(model, question, draws, partial(steps(bar), "scales"), as_json=as_json)
     return EXIT_YES
 
 
@@ -246,7 +227,7 @@ def _ablated(order: list[Simulation], *, as_json: bool) -> int:
     if len(order) != 1:
         raise UsageError("found --sweep beside --ablate, expected one workload", next="leave out --sweep")
     with progress() as bar:
-        told = ablated(order[0], partial(steps(bar), "techniques"), as_json=as_json)
+        told = ablated(order[0], partial(steps(bar), "techniques by draws"), as_json=as_json)
     return EXIT_YES if told else EXIT_CANNOT_SAY
 
 
@@ -260,10 +241,10 @@ def _what(number: int, order: list[Simulation]) -> str:
     return "draws of the model" if len(order) == 1 else f"draws, run {number + 1} of {len(order)}"
 
 
-def _show(runs: list[Run], *, as_json: bool) -> None:
+def _show(runs: list[Run], *, full: bool, as_json: bool) -> None:
     if as_json:
         emit(simulated_json(runs))
     elif len(runs) == 1:
-        print_simulated(runs[0])
+        print_simulated(runs[0], full=full)
     else:
         print_simulated_sweep(runs)

@@ -8,17 +8,8 @@ from pathlib import Path
 
 from caveat.cli.scenario_options import ScenarioWords, scenario_of, scenario_workload
 from caveat.cli.simulation import Simulation
-from caveat.cli.spec_options import (
-    Words,
-    known,
-    slo,
-    stop_after_s,
-    sweep,
-    warmup,
-    workload,
-    workload_at,
-    workload_file,
-)
+from caveat.cli.spec_options import known, slo, sweep, warmup
+from caveat.cli.workload_options import Words, stop_after_s, workload, workload_at, workload_file
 from caveat.errors import UsageError
 from caveat.figures import TABLE, Value
 from caveat.loadgen import Replay

@@ -23,7 +23,13 @@ Stepping = Annotated[bool, typer.Option("--stepping", help="Each iteration by it
 Ablate = Annotated[bool, typer.Option("--ablate", help="What each technique is worth here, one at a time.")]
 
 # explain
-Scales = Annotated[str | None, typer.Option("--scales", help="Replicas of the model: 1,8,72.")]
+Scales = Annotated[
+    str | None, typer.Option("--scales", help="Replicas of the model: 1,8,72; default up to 72 accelerators.")
+]
+ExplainDraws = Annotated[
+    int,
+    typer.Option("--draws", help="Possibilities of the model behind ranges, each a search; 0: none.", min=0, max=2000),
+]
 BatchLimits = Annotated[str | None, typer.Option("--batch-limits", help="max_num_seqs to try: 64,256.")]
 InteractiveSlo = Annotated[str | None, typer.Option("--interactive-slo", help="The tighter limits, as for --slo.")]
 

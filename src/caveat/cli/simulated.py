@@ -1,55 +1,69 @@
-"""A simulated run on the screen: the load first, then figures with intervals, grade and range, validity, caveats."""
+"""A simulated run on the screen: the load first, then the answer as of a measured run, with grade and range."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from caveat.caveats import sentences
-from caveat.cli.console import emit, heading, show, show_lines
-from caveat.cli.measured import FIRST, IN_SCENARIO, headline, measured_json, print_sweep, print_validity, why_not
-from caveat.figures import SHOWN, Figure, Row, Run
-from caveat.publish import cell, plain_table
+from caveat.cli.console import emit, show, show_lines
+from caveat.cli.measured import measured_json, print_answer, print_next, print_rest
+from caveat.cli.measured_sweep import print_sweep
+from caveat.cli.measured_tables import print_checks
+from caveat.figures import SHOWN, Run
+from caveat.publish import cell
 from caveat.simulator import CLAIMS, Model, basis_words, model_named, shipped_models
-from caveat.units import format_quantity
 
 FORMAT = "caveat-simulated/1"
 MODELS_FORMAT = "caveat-models/1"
 
 
-def print_simulated(run: Run) -> None:
-    """One run. The word "simulated" and the load stand before any figure."""
+def print_simulated(run: Run, *, full: bool = False) -> None:
+    """One run: its answer, or with `full` all of it. The word "simulated" and the load stand before any figure."""
     c = run.conditions
     show(cell(f"{run.id[:SHOWN]}  SIMULATED: {c.text('model')}, {c.text('arrivals')} ({c.text('loop')} loop)"))
-    loaded = 2 if c.numbers("load_fraction") else 0
-    show_lines(["; ".join(run.notes[:loaded]) or load_line(run)], indent=0)
-    said = headline(run)
-    if said is not None:
-        show(cell(""), cell(said))
-        show_lines(why_not(run))
-    table = plain_table(["metric", "value", "interval", "n"], right=["value", "n"])
-    for key in (*(IN_SCENARIO if said else ()), *FIRST):
-        row = run.row(key)
-        if row is not None and key != "caveat-send-lateness.p99":
-            table.add_row(key, cell(Figure(run, key).text), cell(_interval(row)), f"{row.n:,}" if row.n else "")
-    show(cell(""), table)
-    show_lines([interval_words(run)])
-    heading("model")
-    show_lines([f"validated range: {c.text('validated_range')}", *run.notes[loaded:]])
-    print_validity(run)
-    if run.primary is not None:
-        heading("caveats")
-        show_lines([f"{name}: {text}" for name, text in sentences(Figure(run, run.primary))])
-        show(cell(""), cell(f"all of it: caveat show {run.id[:SHOWN]}"))
+    show_lines([load_words(run) if c.numbers("load_fraction") else load_line(run)], indent=0)
+    print_answer(run)
+    show_lines([interval_words(run), *coverage_words(run), model_line(run)], indent=0)
+    if full:
+        print_rest(run)
+    else:
+        print_checks(run)
+    print_next(run)
+
+
+def model_line(run: Run) -> str:
+    """What the model was made from, and where it was held against what it had not seen."""
+    c = run.conditions
+    return f"model: {c.text('modelled_server')}, grade {c.text('model_grade')}; validated range: " + c.text(
+        "validated_range"
+    )
+
+
+def load_words(run: Run) -> str:
+    """All that is said of the load: the notes before the one that names the model."""
+    return "; ".join(itertools.takewhile(lambda note: not note.startswith("modelled server:"), run.notes))
 
 
 def interval_words(run: Run) -> str:
     """How the intervals of the table were made."""
-    made = {row.spread.method.partition(";")[0] for row in run.rows if row.spread is not None}
-    of_model = sorted(method for method in made if "draws of the model" in method)
-    return f"intervals: {of_model[0]}" if of_model else "intervals: the scatter of one run; none of the model itself"
+    made = [row.spread.method.split("; ") for row in run.rows if row.spread is not None]
+    simulated = sorted({"; ".join(m for m in method if not _is_moved(m)) for method in made if "80 % of" in method[0]})
+    if not simulated:
+        return "intervals: the scatter of one run; none of the model itself"
+    moved = any(_is_moved(part) for method in made for part in method)
+    return f"intervals: {simulated[0]}" + ("; some are moved out, as their coverage asked" if moved else "")
+
+
+def _is_moved(part: str) -> bool:
+    return part.startswith("ends moved out")
+
+
+def coverage_words(run: Run) -> list[str]:
+    """What was measured of such intervals, on whom, and the model's own check: as the run's notes say it."""
+    return [note for note in run.notes if note.startswith("coverage: ")]
 
 
 def simulated_json(runs: Sequence[Run]) -> dict[str, object]:
@@ -67,19 +81,10 @@ def simulated_json(runs: Sequence[Run]) -> dict[str, object]:
 def load_line(run: Run) -> str:
     """The load fraction with its range, or why there is none."""
     load = run.conditions.numbers("load_fraction")
-    if not load:
-        why = (
-            "a closed loop takes what it gets" if run.conditions.words("loop") == "closed" else "requests come at once"
-        )
-        return f"load fraction: none, {why}"
-    return f"load fraction {load['median']:.2f} ({load['low']:.2f} to {load['high']:.2f})"
-
-
-def _interval(row: Row) -> str:
-    if row.spread is None:
-        return ""
-    unit = row.definition.unit
-    return f"{format_quantity(row.spread.low, unit)} to {format_quantity(row.spread.high, unit)}"
+    if load:
+        return f"load fraction {load['median']:.2f} ({load['low']:.2f} to {load['high']:.2f})"
+    closed = run.conditions.words("loop") == "closed"
+    return f"load fraction: none, {'a closed loop takes what it gets' if closed else 'all requests come at once'}"
 
 
 def print_simulated_sweep(runs: Sequence[Run]) -> None:

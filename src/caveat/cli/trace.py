@@ -11,13 +11,13 @@ import typer
 
 from caveat.cli.console import JsonOption, emit, heading, plural, show, show_lines
 from caveat.cli.drawn import print_chart
-from caveat.cli.spec_options import factors
-from caveat.cli.trace_printed import print_candidates, print_description, print_problems
+from caveat.cli.trace_printed import print_candidates, print_description, print_problems, print_replay
+from caveat.cli.trace_read import ColumnsOption, FirstOption, FormatOption, TraceFile, UnitOption, changed, read
 from caveat.errors import EXIT_NO, EXIT_YES, InputError, Problem, UsageError
 from caveat.publish import cell, is_chart_name, plot_trace, write_chart
 from caveat.workload import (
     Profile,
-    Recording,
+    ReplayDifference,
     TraceDescription,
     Workload,
     decode_profile,
@@ -25,15 +25,13 @@ from caveat.workload import (
     describe_trace,
     encode_profile,
     encode_workload,
-    first_seconds,
     fit_trace,
+    is_servegen,
     privacy_statement,
     profile_of,
-    read_trace,
-    scaled_lengths,
-    sped_up,
+    replay_differences,
+    servegen_workload,
     synthesize,
-    thinned,
 )
 
 app = typer.Typer(
@@ -44,8 +42,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""Describe, fit, profile or synthesize recorded traffic.
 
-    Known formats: Mooncake and Bailian JSONL, Azure and BurstGPT CSV, the JSONL of vLLM, SGLang and AIPerf,
-    OpenAI-style request logs (text is counted and dropped), and CSV, JSONL or Parquet with a map of columns.
+    Known formats: Mooncake and Bailian JSONL, Azure and BurstGPT CSV, AIPerf's JSONL, OpenAI-style request logs
+    (text is counted and dropped), folders of ServeGen's parameters (requests are drawn from them), and CSV, JSONL
+    or Parquet with a map of columns. Prompt sets without times (vLLM's custom JSONL, ShareGPT, any table of
+    lengths) are described by their lengths only.
     Every action takes --json.
 
     \b
@@ -55,16 +55,13 @@ app = typer.Typer(
       caveat trace fit AzureLLMInferenceTrace_conv.csv -o workload.json
       caveat trace profile requests.jsonl -o traffic.json --privacy
       caveat trace synthesize traffic.json -o replay.jsonl --requests 10000
+      caveat trace synthesize servegen/language -o replay.jsonl --first 600
     """,
 )
 
-TraceFile = Annotated[Path, typer.Argument(help="Trace file.")]
-FormatOption = Annotated[str | None, typer.Option("--format", help="Format, where it is not recognised.")]
-ColumnsOption = Annotated[
-    str | None, typer.Option("--columns", help="Map of columns: time=ts,input=prompt_len,output=gen_len[,session=id].")
-]
-UnitOption = Annotated[str | None, typer.Option("--time-unit", help="s, ms, us, ns or date, where not recognised.")]
-FirstOption = Annotated[float | None, typer.Option("--first", help="Only the first so many seconds.")]
+_CHECKED = 100_000
+"""Requests up to which a profile is replayed to see how far off it is: a second or two."""
+
 ThinOption = Annotated[int, typer.Option("--thin", help="Every k-th request.", min=1)]
 SpeedOption = Annotated[float, typer.Option("--speed", help="Times divided by this.")]
 ScaleOption = Annotated[str | None, typer.Option("--scale", help="Lengths times these: INPUT,OUTPUT.")]
@@ -96,9 +93,9 @@ def describe(
         raise UsageError(f"found a second file, {chart.name!r}", next="--plot draws into it")
     if chart is not None and is_chart_name(file.name) and not is_chart_name(chart.name):
         file, chart = chart, file  # `--plot trace.svg FILE` means the same
-    recording, problems = _read(file, form, columns, time_unit)
-    recording = changed(recording, first=first, thin=thin, speed=speed, scale=scale)
-    description = describe_trace(recording)
+    found = read(file, form, columns, time_unit, first)
+    problems = found.problems
+    description = describe_trace(changed(found.recording, thin=thin, speed=speed, scale=scale))
     if plot:
         _plot(description, problems, chart, as_json=as_json)
     elif as_json:
@@ -119,9 +116,13 @@ def fit(
     output: OutputOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """The simplest workload that passes stated tests, and what it fails to reproduce. Exit 1 where none passes."""
-    recording, problems = _read(file, form, columns, time_unit)
-    result = fit_trace(changed(recording, first=first), name=file.stem, seed=seed)
+    """The simplest workload that passes stated tests, what it fails to reproduce, and what was not tested.
+
+    Exit 1 where anything that was tested is missed.
+    """
+    found = read(file, form, columns, time_unit, first)
+    problems = found.problems
+    result = fit_trace(found.recording, name=file.stem, seed=seed)
     if output is not None:
         output.write_bytes(encode_workload(result.workload))
     if as_json:
@@ -132,11 +133,16 @@ def fit(
         print_candidates("lengths", result.lengths)
         heading("what the chosen workload does not reproduce")
         show_lines(result.misses or ("nothing that was tested",))
+        if result.doubtful:
+            heading("what its plans seldom have")
+            show_lines(result.doubtful)
+        heading("what was not tested")
+        show_lines(result.not_tested)
+        heading("notes")
         show_lines(result.notes)
         if output is not None:
             show(cell(f"workload: {output}"))
-    chosen = result.arrivals[-1].passed if result.arrivals else False
-    return EXIT_YES if chosen or any(candidate.passed for candidate in result.arrivals) else EXIT_NO
+    return EXIT_YES if result.passed else EXIT_NO
 
 
 @app.command()
@@ -148,15 +154,25 @@ def profile(
     time_unit: UnitOption = None,
     min_count: Annotated[int, typer.Option("--min-count", help="No record stands for fewer requests.", min=2)] = 10,
     privacy: Annotated[bool, typer.Option("--privacy", help="Say what can and cannot be recovered.")] = False,
+    name: Annotated[str, typer.Option("--name", help="A name to keep in it; none unless given.")] = "",
+    check: Annotated[
+        bool | None,
+        typer.Option(
+            "--check/--no-check", help=f"Replay it and say how far off that is.  [default: up to {_CHECKED:,} requests]"
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """A small file that anybody can replay: arrivals, lengths, their dependence, sharing; no text."""
-    recording, problems = _read(file, form, columns, time_unit)
-    made = profile_of(recording, min_count=min_count, name=file.stem)
+    """A small file that anybody can replay: arrivals, lengths, their dependence, sharing; no text and no names."""
+    found = read(file, form, columns, time_unit)
+    problems = found.problems
+    made = profile_of(found.recording, min_count=min_count, name=name)
     content = encode_profile(made)
     output.write_bytes(content)
+    wanted = made.requests <= _CHECKED if check is None else check
+    differences = replay_differences(found.recording, made) if wanted else None
+    said = privacy_statement(made).splitlines() if privacy else []
     if as_json:
-        said = privacy_statement(made).splitlines() if privacy else []
         emit(
             {
                 "format": "caveat-profiled/1",
@@ -164,35 +180,50 @@ def profile(
                 "bytes": len(content),
                 "requests": made.requests,
                 "privacy": said,
+                "replay": None if differences is None else [_difference(one) for one in differences],
             }
         )
         return EXIT_NO if problems else EXIT_YES
     print_problems(problems)
     show(cell(f"{output}: {plural(made.requests, 'request')} in {len(content):,} bytes"))
-    if privacy:
-        show_lines(privacy_statement(made).splitlines(), indent=0)
+    print_replay(differences)
+    show_lines(said, indent=0)
     return EXIT_NO if problems else EXIT_YES
+
+
+def _difference(one: ReplayDifference) -> dict[str, object]:
+    return {**msgspec.to_builtins(one), "met": one.met}
 
 
 @app.command("synthesize")
 def synthesize_(
-    source: Annotated[Path, typer.Argument(help="Traffic profile or workload document.")],
+    source: Annotated[Path, typer.Argument(help="Traffic profile, workload document or folder of ServeGen's.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Trace file to write.")],
     requests: Annotated[int | None, typer.Option("--requests", help="At most so many.", min=1)] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Another seed.")] = None,
     form: Annotated[str, typer.Option("--form", help="caveat or mooncake.")] = "caveat",
+    first: FirstOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """A new trace of the same traffic, from a profile or a workload."""
     if form not in ("caveat", "mooncake"):
         raise UsageError(f"--form: found {form!r}, expected caveat or mooncake")
     shape: Literal["caveat", "mooncake"] = "mooncake" if form == "mooncake" else "caveat"
-    count = synthesize(read_source(source), output, requests=requests, seed=seed, form=shape)
+    count = synthesize(_source(source, first), output, requests=requests, seed=seed, form=shape)
     if as_json:
         emit({"format": "caveat-synthesized/1", "file": str(output), "requests": count})
     else:
         show(cell(f"{output}: {plural(count, 'request')}"))
     return EXIT_YES
+
+
+def _source(path: Path, first: float | None) -> Profile | Workload:
+    """What is synthesized from; of a folder of ServeGen's the clients' first seconds."""
+    if is_servegen(path):
+        return servegen_workload(path) if first is None else servegen_workload(path, duration_s=first)
+    if first is not None:
+        raise UsageError("--first: found it for a file, expected a folder of ServeGen's", next="--requests N")
+    return read_source(path)
 
 
 def read_source(path: Path) -> Profile | Workload:
@@ -207,27 +238,6 @@ def read_source(path: Path) -> Profile | Workload:
         return decode_workload(data, "toml" if path.suffix.lower() == ".toml" else "json")
     except InputError as error:
         raise InputError(f"{path.name}: {error.message}", code=error.code, next=error.next) from error
-
-
-def changed(
-    recording: Recording, *, first: float | None = None, thin: int = 1, speed: float = 1.0, scale: str | None = None
-) -> Recording:
-    """The recording with the changes that options ask for; each stands in its source."""
-    if first is not None:
-        recording = first_seconds(recording, first)
-    if thin != 1:
-        recording = thinned(recording, thin)
-    if scale is not None:
-        recording = scaled_lengths(recording, input=factors(scale)[0], output=factors(scale)[1])
-    return sped_up(recording, speed) if speed != 1.0 else recording
-
-
-def _read(
-    file: Path, form: str | None, columns: str | None, time_unit: str | None
-) -> tuple[Recording, tuple[Problem, ...]]:
-    mapped = dict(pair.split("=", 1) for pair in columns.split(",") if "=" in pair) if columns else None
-    found = read_trace(file, format=form, columns=mapped, time_unit=time_unit)
-    return found.recording, found.problems
 
 
 def _plot(d: TraceDescription, problems: Sequence[Problem], file: Path | None, *, as_json: bool) -> None:

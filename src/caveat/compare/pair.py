@@ -13,14 +13,14 @@ import msgspec
 from caveat.compare.slack import NO_DIFFERENCE, Lengths, difference, lengths
 from caveat.figures import Conditions, Figure
 
-FLOOR_BELOW = 0.5  # p99 / limit on both latencies: so far below that the rate was chosen, not found
+FLOOR_BELOW = 0.5  # limited percentile / limit on both latencies: so far below that the rate was chosen, not found
 SHORT_OF_TARGET_BELOW = 0.95  # achieved samples/s / target_qps
 
 _COUNTS = frozenset({"accelerators", "accelerators_per_node", "nodes"})
 
 
 class Headroom(msgspec.Struct, frozen=True):
-    """p99 TTFT and p99 TPOT, each as a share of its limit: near 1 is at the limit. None where not known."""
+    """TTFT and TPOT at the limited percentile, each as a share of its limit: near 1 is at it. None where not known."""
 
     ttft: float | None
     tpot: float | None
@@ -135,7 +135,11 @@ FLAGS: tuple[Flag, ...] = (
         "also filed under another accuracy track with the same values, logs not seen; counted once",
         lambda pair: pair.twin_by == "values",
     ),
-    Flag("floor", "both p99 latencies are below half of their limits: the rate was chosen, not found", _floor),
+    Flag(
+        "floor",
+        "both latencies are below half of their limits, at the percentile limited: the rate was chosen, not found",
+        _floor,
+    ),
     Flag(
         "offline-short-of-target",
         "offline reached less than 95 % of the rate it was set up for",

@@ -10,6 +10,7 @@ from caveat.figures import Figure, Value, close
 Relation = Literal["equal", "different", "undisclosed", "not asked"]
 
 _LONGEST = 160  # characters of a foreign text that a finding quotes
+_PLURAL = frozenset({"accelerators", "arrivals", "input_tokens", "nodes", "output_tokens", "queries", "sessions"})
 
 
 def plain(text: str) -> str:
@@ -75,11 +76,12 @@ def objection(
 
 
 def _statement(left: Figure, right: Figure, key: str, mine: str, theirs: str) -> str:
+    be = "are" if key in _PLURAL else "is"
     if "undisclosed" in (left.conditions.state(key), right.conditions.state(key)):
-        return f"is not known on both sides: {mine} on the left, {theirs} on the right"
+        return f"{be} not known on both sides: {mine} on the left, {theirs} on the right"
     if relation(left, right, key) == "different":
-        return f"differs: {mine} on the left, {theirs} on the right"
-    return f"is {mine} on both sides"
+        return f"{'differ' if key in _PLURAL else 'differs'}: {mine} on the left, {theirs} on the right"
+    return f"{be} {mine} on both sides"
 
 
 def ask_for(left: Figure, right: Figure, key: str) -> str:

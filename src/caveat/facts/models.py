@@ -14,7 +14,10 @@ AS_OF = "2026-11-30"
 
 
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One model's shape. `experts` and `experts_per_token` are 0 for a dense model; None is unknown."""
+    """One model's shape. `experts` and `experts_per_token` are 0 for a dense model; None is unknown.
+
+    `head_dim` is that of values; `key_head_dim` of queries and keys, None where it is the same.
+    """
 
     id: str
     layers: int
@@ -32,6 +35,7 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     attention: str
     source: str
     note: str | None = None
+    key_head_dim: int | None = None
 
 
 MODELS: tuple[ModelFacts, ...] = records("models.csv", ModelFacts)

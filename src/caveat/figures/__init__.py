@@ -1,13 +1,7 @@
 """figures: what caveat keeps. A Run is the document, a Figure one value of it with all its conditions."""
 
-from caveat.figures.conditions import (
-    GROUPS,
-    SCENARIOS,
-    TABLE,
-    Claim,
-    Conditions,
-    conditions_of,
-)
+from caveat.figures.condition_values import Claim, Conditions, conditions_of, limit_percentile
+from caveat.figures.conditions import GROUPS, SCENARIOS, TABLE
 from caveat.figures.figure import Figure, figures_of, primary_figure
 from caveat.figures.kinds import LENGTH_STATISTICS, Condition, Value, format_value
 from caveat.figures.merge import close, merge, merge_all, same_facts
@@ -49,6 +43,7 @@ __all__ = [
     "figures_of",
     "format_value",
     "json_schema",
+    "limit_percentile",
     "load",
     "merge",
     "merge_all",

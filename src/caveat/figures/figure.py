@@ -9,7 +9,8 @@ from html import escape
 from typing import NoReturn
 
 from caveat.errors import NotFoundError, RefusedError
-from caveat.figures.conditions import BY_KEY, GROUPS, TABLE, Conditions
+from caveat.figures.condition_values import Conditions
+from caveat.figures.conditions import BY_KEY, GROUPS, TABLE
 from caveat.figures.kinds import format_value
 from caveat.figures.metrics import Metric
 from caveat.figures.printable import printable

@@ -14,7 +14,7 @@ from functools import reduce
 import msgspec
 
 from caveat.errors import DocumentError
-from caveat.figures.conditions import Claim, Conditions
+from caveat.figures.condition_values import Claim, Conditions
 from caveat.figures.kinds import Value
 from caveat.figures.metrics import METRICS
 from caveat.figures.provenance import Provenance, Source

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from caveat.errors import DocumentError
-from caveat.figures.conditions import Conditions
+from caveat.figures.condition_values import Conditions
 from caveat.figures.kinds import COUNT_END, Value, is_unicode, shortened
 from caveat.figures.metrics import METRICS, Metric
 from caveat.figures.printable import printable

@@ -206,6 +206,16 @@ _RATES = (
         better="higher",
     ),
     Definition(
+        id="caveat-cached-input-share-usage",
+        name="cached_input_token_share",
+        statistics=("share",),
+        unit=Unit.RATIO,
+        window=_ALL,
+        meaning="prompt tokens served from a cache / prompt tokens; requests that succeeded, where both are stated",
+        token_source=USAGE,
+        better="neither",
+    ),
+    Definition(
         id="caveat-total-tokens-rate-usage",
         name="total_token_rate",
         statistics=RATE,

@@ -30,7 +30,7 @@ ASPECTS: dict[str, str] = {
     "length match": "the achieved lengths are those that were asked for",
     "arrivals": "requests were sent when the plan wanted them",
     "completion": "the plan was carried out to its end",
-    "steady state": "a stretch without trend was found after the warm-up",
+    "steady state": "requests under way did not grow for as long as requests came, and a warm-up ended",
     "client health": "the load generator was not the bottleneck",
     "cache state": "no request was answered from a warm cache that the conditions do not mention",
     "consistency": "the numbers of the run agree with each other",

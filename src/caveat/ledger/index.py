@@ -1,31 +1,26 @@
-"""The index: documents as Parquet, one row a run, so that a query decodes only what it selects.
+"""Rows of the index: one a run, its figures and conditions in columns, and their form as Arrow and Parquet.
 
-A DuckDB file admits one writer; a ledger must be safe with several. So the index is a Parquet file that is
-written whole, named after the stamp of the listing it was made from (`.index/<stamp>.parquet`): a file of that
-name is up to date by its name, and any of them may be deleted at any time. pyarrow is loaded only to write one.
+The shipped set holds the documents too. A row of a person's own ledger does not: the document is a file, and is
+read from there when it is shown. pyarrow is loaded only to make rows.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from caveat.errors import DocumentError
 from caveat.figures import TABLE, Run, Value
-from caveat.ledger.store import INDEX, Entry, Listing, index_folder, read_run, write_file
+from caveat.ledger.store import Entry
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 1  # of the columns' meaning; a new condition needs no new version
-SUFFIX = ".parquet"
-ROWS_A_GROUP = 512
+ROWS_A_GROUP = 512  # of the shipped set, whose documents are read with their rows
+OWN_ROWS_A_GROUP = 8_192
 COMPRESSION_LEVEL = 9
+OWN_COMPRESSION_LEVEL = 1  # written again and again
 UNKNOWN_RANK = 99
 CLUSTERED_BY = ("round", "submitter", "platform", "benchmark", "scenario")
 
@@ -42,7 +37,7 @@ FIXED: tuple[tuple[str, str], ...] = (
     ("figures", "STRUCT(metric VARCHAR, value DOUBLE, outcome VARCHAR)[]"),
     ("size", "BIGINT"),  # of the document's file, with the next to see whether it was touched
     ("changed_ns", "BIGINT"),
-    ("document", "BLOB"),
+    ("document", "BLOB"),  # of the shipped set only
 )
 SQL_OF_KIND: dict[str, str] = {
     "text": "VARCHAR",
@@ -75,8 +70,23 @@ def arrow_schema() -> pa.Schema:
     return pa.schema([(name, types[sql]) for name, sql in COLUMNS])
 
 
-def row_of(run: Run, document: bytes, entry: Entry | None = None) -> dict[str, Any]:
-    """One run as a row; the document is kept without its line breaks."""
+def own_schema() -> pa.Schema:
+    """The columns of a person's own ledger: all but the document."""
+    schema = arrow_schema()
+    return schema.remove(schema.get_field_index("document"))
+
+
+def own_row(run: Run, entry: Entry) -> dict[str, Any]:
+    """One run of a file as a row."""
+    return {**_row(run), "size": entry.size, "changed_ns": entry.changed_ns}
+
+
+def row_of(run: Run, document: bytes) -> dict[str, Any]:
+    """One run as a row of the shipped set; the document is kept without its line breaks."""
+    return {**_row(run), "document": msgspec.json.format(document, indent=-1)}
+
+
+def _row(run: Run) -> dict[str, Any]:
     sources = run.provenance.sources
     fixed = {
         "id": run.id,
@@ -87,23 +97,29 @@ def row_of(run: Run, document: bytes, entry: Entry | None = None) -> dict[str, A
         "origin": run.provenance.origin,
         "primary_metric": run.primary,
         "not_applicable": list(run.conditions.not_applicable),
-        "figures": [{"metric": r.metric, "value": r.value, "outcome": run.outcome(r.metric)} for r in run.rows],
-        "size": entry.size if entry else None,
-        "changed_ns": entry.changed_ns if entry else None,
-        "document": msgspec.json.format(document, indent=-1),
+        "figures": _figures(run),
     }
     return fixed | {key: _cell(value) for key, value in run.conditions.known.items()}
 
 
+def _figures(run: Run) -> list[dict[str, Any]]:
+    """Where no validity entry is about single metrics, they all have the outcome of the first."""
+    if any(check.metrics for check in run.validity):
+        return [{"metric": r.metric, "value": r.value, "outcome": run.outcome(r.metric)} for r in run.rows]
+    outcome = run.outcome(run.rows[0].metric) if run.rows else None
+    return [{"metric": row.metric, "value": row.value, "outcome": outcome} for row in run.rows]
+
+
 def _cell(value: Value) -> Any:
-    return list(value.items()) if isinstance(value, dict) else value
+    """Parts of a map in the order of their names, as in the document: a run in memory and its file give one row."""
+    return sorted(value.items()) if isinstance(value, dict) else value
 
 
-def table_of(rows: Iterable[dict[str, Any]]) -> pa.Table:
-    """Rows as a table with the columns of the index; an absent condition is null."""
+def table_of(rows: Iterable[dict[str, Any]], schema: pa.Schema | None = None) -> pa.Table:
+    """Rows as a table with the columns of the shipped set, or those named; an absent condition is null."""
     import pyarrow as pa
 
-    return pa.Table.from_pylist(list(rows), schema=arrow_schema())
+    return pa.Table.from_pylist(list(rows), schema=schema or arrow_schema())
 
 
 def parquet_of(table: pa.Table, *, level: int = COMPRESSION_LEVEL) -> bytes:
@@ -126,82 +142,18 @@ def parquet_of(table: pa.Table, *, level: int = COMPRESSION_LEVEL) -> bytes:
     return bytes(sink.getvalue())
 
 
-def index_path(root: Path, listing: Listing) -> Path:
-    """Where the index of this listing stands, if it was made."""
-    return root / INDEX / f"{VERSION}-{listing.stamp}{SUFFIX}"
-
-
-def index_of(root: Path, listing: Listing) -> Path | pa.Table | None:
-    """The index of the documents: its file, or a table where none may be written. None for an empty ledger.
-
-    Rows of an earlier index are taken over for files that were not touched since.
-    """
-    if not listing.documents:
-        return None
-    path = index_path(root, listing)
-    if _is_own_file(path):
-        return path
-    table = _table_of_documents(root, listing.documents, _earlier(root))
-    return path if _save(root, path.name, table) else table
-
-
-def rebuild(root: Path, listing: Listing) -> pa.Table | None:
-    """The index made from the documents alone and kept where that is possible. None for an empty ledger."""
-    if not listing.documents:
-        return None
-    table = _table_of_documents(root, listing.documents, None)
-    _save(root, index_path(root, listing).name, table)
-    return table
-
-
-def _is_own_file(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
-
-
-def _earlier(root: Path) -> pa.Table | None:
-    """The newest readable index of another listing."""
+def own_parquet_of(table: pa.Table) -> bytes:
+    """The table as a part of a ledger's own index: by id, so that what is sought by its id is in one place."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    found = [path for path in (root / INDEX).glob(f"{VERSION}-*{SUFFIX}") if _is_own_file(path)]
-    for path in sorted(found, key=lambda path: path.stat().st_mtime_ns, reverse=True):
-        with suppress(OSError, pa.ArrowException):
-            table = pq.read_table(path, partitioning=None)
-            if table.schema.equals(arrow_schema()):
-                return table
-    return None
-
-
-def _table_of_documents(root: Path, entries: Sequence[Entry], earlier: pa.Table | None) -> pa.Table:
-    import pyarrow as pa
-
-    if earlier is None:
-        return table_of(_rows(root, entries))
-    wanted = {(entry.id, entry.size, entry.changed_ns): entry for entry in entries}
-    seen = list(zip(*(earlier.column(name).to_pylist() for name in ("id", "size", "changed_ns")), strict=True))
-    kept = earlier.filter(pa.array([key in wanted for key in seen], pa.bool_()))
-    known = set(seen)
-    fresh = [entry for key, entry in wanted.items() if key not in known]
-    return pa.concat_tables([kept, table_of(_rows(root, fresh))])
-
-
-def _rows(root: Path, entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
-    """Rows of the documents that can be read and say what their name promises; `verify` reports the others."""
-    for entry in entries:
-        with suppress(DocumentError):
-            run, document = read_run(root, entry)
-            yield row_of(run, document, entry)
-
-
-def _save(root: Path, name: str, table: pa.Table) -> bool:
-    """Write the index and remove the earlier ones; False where the folder cannot be written."""
-    try:
-        with index_folder(root) as folder:
-            write_file(folder, name, parquet_of(table))
-            for other in os.listdir(folder):  # noqa: PTH208  (a descriptor, not a path)
-                if other.endswith(SUFFIX) and other != name:
-                    with suppress(OSError):
-                        os.unlink(other, dir_fd=folder)
-    except OSError:
-        return False
-    return True
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        table.sort_by("id"),
+        sink,
+        compression="zstd",
+        compression_level=OWN_COMPRESSION_LEVEL,
+        row_group_size=OWN_ROWS_A_GROUP,
+        write_statistics=["id"],
+    )
+    return bytes(sink.getvalue())

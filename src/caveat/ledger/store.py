@@ -13,7 +13,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
@@ -63,16 +63,40 @@ class Listing(msgspec.Struct, frozen=True):
 
 def scan(root: Path) -> Listing:
     """The ledger's files; an absent folder is an empty ledger. LedgerError where it is no folder."""
+    prefixes, strangers = folders(root)
+    inside = [list_folder(root, prefix) for prefix in prefixes]
+    return Listing(
+        tuple(entry for one in inside for entry in one.documents),
+        tuple(sorted((*strangers, *(stranger for one in inside for stranger in one.strangers)))),
+        tuple(name for one in inside for name in one.temporary),
+    )
+
+
+def folders(root: Path) -> tuple[list[str], list[tuple[str, str]]]:
+    """The folders of documents by their two digits, in order; and what else lies among them (path, reason)."""
+    prefixes: list[str] = []
+    strangers: list[tuple[str, str]] = []
+    for entry in _entries(root, RUNS):
+        if _FOLDER.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+            prefixes.append(entry.name)
+        elif not entry.name.startswith("."):
+            strangers.append((f"{RUNS}/{entry.name}", "not a folder of documents"))
+    return sorted(prefixes), strangers
+
+
+def list_folder(root: Path, prefix: str) -> Listing:
+    """Everything inside `runs/<prefix>`, each part in order."""
     documents: list[Entry] = []
     strangers: list[tuple[str, str]] = []
     temporary: list[str] = []
-    for name, entry in _files(root, strangers):
+    for entry in _entries(root, f"{RUNS}/{prefix}"):
         match = _DOCUMENT.fullmatch(entry.name)
+        name = f"{RUNS}/{prefix}/{entry.name}"
         if entry.name.startswith(TEMPORARY):
             temporary.append(name)
         elif not entry.is_file(follow_symlinks=False):
             strangers.append((name, "not a plain file"))
-        elif match is None or match[1][:2] != name.split("/")[1]:
+        elif match is None or match[1][:2] != prefix:
             strangers.append((name, "not where a document stands"))
         else:
             with suppress(FileNotFoundError):
@@ -81,17 +105,6 @@ def scan(root: Path) -> Listing:
     return Listing(
         tuple(sorted(documents, key=lambda entry: entry.id)), tuple(sorted(strangers)), tuple(sorted(temporary))
     )
-
-
-def _files(root: Path, strangers: list[tuple[str, str]]) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Everything inside `runs/<2 hex>`, with its path inside the ledger."""
-    for folder in _entries(root, RUNS):
-        if _FOLDER.fullmatch(folder.name) and folder.is_dir(follow_symlinks=False):
-            name = f"{RUNS}/{folder.name}"
-            for entry in _entries(root, name):
-                yield f"{name}/{entry.name}", entry
-        elif not folder.name.startswith("."):
-            strangers.append((f"{RUNS}/{folder.name}", "not a folder of documents"))
 
 
 def _entries(root: Path, name: str) -> list[os.DirEntry[str]]:
@@ -114,16 +127,32 @@ def unusable(root: Path, error: OSError) -> LedgerError:
     )
 
 
-def read_bytes(root: Path, entry: Entry) -> bytes:
-    """The document's bytes. DocumentError naming the file where it cannot be read or is far too large."""
+def read_bytes(root: Path, entry: Entry, *, untouched: bool = False) -> bytes:
+    """The document's bytes. DocumentError naming the file where it cannot be read or is far too large.
+
+    With `untouched` also (code `touched`) where its size or time is not the entry's any more.
+    """
     try:
-        handle = os.open(root / entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            content = file.read(LARGEST_DOCUMENT + 1)
+        handle = os.open(f"{root}/{entry.name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            facts = os.fstat(handle)
+            content = _all_of(handle, facts.st_size)
+        finally:
+            os.close(handle)
     except OSError as error:
-        raise DocumentError(f"{entry.name}: {error.strerror or error}") from error
+        raise DocumentError(f"{entry.name}: {error.strerror or error}", code="touched") from error
+    if untouched and (facts.st_size, facts.st_mtime_ns) != (entry.size, entry.changed_ns):
+        raise DocumentError(f"{entry.name}: the file was changed while it was read", code="touched")
     if len(content) > LARGEST_DOCUMENT:
         raise DocumentError(f"{entry.name}: found more than {LARGEST_DOCUMENT:,} bytes, expected a run document")
+    return content
+
+
+def _all_of(handle: int, size: int) -> bytes:
+    """What the open file holds, a byte more than may be at most. Its size is a hint: it may grow, or be no file."""
+    content = os.read(handle, min(size, LARGEST_DOCUMENT) + 1)
+    while content and len(content) <= LARGEST_DOCUMENT and (more := os.read(handle, LARGEST_DOCUMENT)):
+        content += more
     return content
 
 
@@ -140,14 +169,16 @@ def read_run(root: Path, entry: Entry) -> tuple[Run, bytes]:
     return run, content
 
 
-def write_runs(root: Path, runs: Sequence[Run], progress: Progress | None = None) -> None:
-    """Write the documents, each atomically, one fsync a folder. Call it with the lock held."""
+def write_runs(root: Path, runs: Sequence[Run], progress: Progress | None = None) -> dict[Entry, Run]:
+    """Write the documents, each atomically, one fsync a folder. Call it with the lock held. Gives their files."""
     done = 0
+    written: dict[Entry, Run] = {}
     try:
         for prefix, group in groupby(sorted(runs, key=lambda run: run.id), key=lambda run: run.id[:2]):
             with _folder(root, RUNS, prefix) as folder:
                 for run in group:
-                    write_file(folder, f"{run.id}.json", dump(run))
+                    facts = write_file(folder, f"{run.id}.json", dump(run))
+                    written[Entry(run.id, facts.st_size, facts.st_mtime_ns)] = run
                     done += 1
                     if progress:
                         progress(done, len(runs))
@@ -155,6 +186,7 @@ def write_runs(root: Path, runs: Sequence[Run], progress: Progress | None = None
     except OSError as error:
         wrong = unusable(root, error)
         raise LedgerError(f"{wrong.message} ({done} of {len(runs)} documents written)", next=wrong.next) from error
+    return written
 
 
 @contextmanager
@@ -174,19 +206,22 @@ def _folder(root: Path, *names: str) -> Iterator[int]:
         os.close(handle)
 
 
-def write_file(folder: int, name: str, content: bytes) -> None:
-    """Write a file into an open folder so that the name is either absent, old or complete."""
+def write_file(folder: int, name: str, content: bytes) -> os.stat_result:
+    """Write a file into an open folder so that the name is either absent, old or complete. Gives its size and time."""
     temporary = f"{TEMPORARY}{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(temporary, flags, 0o666, dir_fd=folder)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
+            file.flush()
+            facts = os.fstat(handle)
         os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
+    return facts
 
 
 @contextmanager
@@ -211,11 +246,28 @@ def locked(root: Path) -> Iterator[None]:
         os.close(handle)  # gives the lock back
 
 
-def _lock(root: Path) -> int:
+@contextmanager
+def locked_if_free(root: Path) -> Iterator[bool]:
+    """Hold the ledger for writing if nobody does and it can be written, and say so. Never waits, raises nothing."""
+    handle = None
+    with suppress(OSError):
+        handle = _lock(root, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _lock(root: Path, operation: int = fcntl.LOCK_EX) -> int:
     with index_folder(root) as folder:
         while True:
             handle = os.open("lock", os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder)
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(handle, operation)
+            except OSError:
+                os.close(handle)
+                raise
             with suppress(FileNotFoundError):
                 here = os.stat("lock", dir_fd=folder, follow_symlinks=False)
                 if os.path.samestat(here, os.fstat(handle)):
@@ -223,10 +275,10 @@ def _lock(root: Path) -> int:
             os.close(handle)  # somebody removed the file while we waited: it locks nothing any more
 
 
-def remove_left_behind(root: Path, listing: Listing) -> None:
-    """Delete temporary files that a killed writer left. Call it with the lock held."""
+def remove_left_behind(root: Path, temporary: Iterable[str]) -> None:
+    """Delete those temporary files (paths inside the ledger) that a killed writer left. Call it with the lock held."""
     oldest = time.time() - LEFT_BEHIND_S
-    for name in listing.temporary:
+    for name in temporary:
         with suppress(OSError):
             facts = (root / name).lstat()
             if stat.S_ISREG(facts.st_mode) and facts.st_mtime < oldest:

@@ -7,10 +7,10 @@ from caveat.loadgen.body import Decoding
 from caveat.loadgen.client_calibration import ClientCalibration, calibration, measure_client
 from caveat.loadgen.clock import WallClock
 from caveat.loadgen.dataset import DatasetFile
-from caveat.loadgen.endpoint import Endpoint
+from caveat.loadgen.endpoint import UNNAMED, Endpoint
 from caveat.loadgen.experiment import Watched, experiment, prompts_for
 from caveat.loadgen.failures import CLASSES, CLIENT_LIMITS
-from caveat.loadgen.folder import NOTES, SAMPLES, SPEC, Notes, is_going, read_folder
+from caveat.loadgen.folder import NOTES, SAMPLES, SPEC, Notes, copy_folder, differing_file, is_going, read_folder
 from caveat.loadgen.generator import HttpTarget
 from caveat.loadgen.peak_search import at_rate, find_peak, goal_of, start_rate
 from caveat.loadgen.prompts import PromptSettings, fresh_salt
@@ -19,7 +19,8 @@ from caveat.loadgen.replay import Replay
 from caveat.loadgen.selfcheck import ClientHealth
 from caveat.loadgen.served import served_model, until_answering
 from caveat.loadgen.settings import Settings
-from caveat.loadgen.spec import Spec, decode_spec, encode_spec, read_spec
+from caveat.loadgen.spec import Spec, decode_spec, encode_spec, read_spec, spec_schema
+from caveat.loadgen.tokens import tokenizer_identity
 
 __all__ = [
     "ANSWERS",
@@ -29,6 +30,7 @@ __all__ = [
     "ORDER",
     "SAMPLES",
     "SPEC",
+    "UNNAMED",
     "AccuracyOrder",
     "ClientCalibration",
     "ClientHealth",
@@ -48,7 +50,9 @@ __all__ = [
     "at_rate",
     "calibration",
     "check_before",
+    "copy_folder",
     "decode_spec",
+    "differing_file",
     "encode_spec",
     "experiment",
     "find_peak",
@@ -62,6 +66,8 @@ __all__ = [
     "read_spec",
     "record",
     "served_model",
+    "spec_schema",
     "start_rate",
+    "tokenizer_identity",
     "until_answering",
 ]

@@ -16,6 +16,8 @@ from caveat.loadgen.address import Address, dialect_of
 DialectName = Literal["openai-chat", "openai-completions"]
 
 HIDDEN = "[hidden]"
+UNNAMED = "-"
+"""Stands for the model until the endpoint has been asked for it; no run is made with it."""
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a header's name, RFC 9110 section 5.6.2
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # and its value: no line ends, no control characters
 _OURS = ("host", "content-length", "transfer-encoding", "connection", "expect")
@@ -32,7 +34,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     url        base, with or without the trailing `/v1`: http://localhost:8000 or https://host/some/path/v1;
                the address of a request, as people paste it, is understood too
-    model      name that goes into each request
+    model      name that goes into each request; left out, the only one that the endpoint serves
     dialect    which of the APIs is spoken
     stream     whether answers come as server-sent events; without, there are no token times
     key_env    environment variable that holds the API key; None sends no key
@@ -45,7 +47,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
 
     url: str
-    model: str
+    model: str = UNNAMED
     dialect: DialectName = "openai-chat"
     stream: bool = True
     key_env: str | None = None

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from caveat.errors import CannotSayError
+from caveat.errors import CannotSayError, UsageError
 from caveat.loadgen.client_calibration import ClientCalibration, machine
 from caveat.loadgen.clock import WallClock
+from caveat.loadgen.endpoint import UNNAMED
 from caveat.loadgen.engine import EngineFacts, Fact, engine_facts
 from caveat.loadgen.failures import readable
 from caveat.loadgen.folder import SAMPLES, Notes, new_folder, write_notes
@@ -22,16 +23,20 @@ from caveat.loadgen.probe import calibrate_prompts
 from caveat.loadgen.prompts import PromptSettings, fresh_salt
 from caveat.loadgen.spec import Spec
 from caveat.loadgen.stopping import InTime, Stop
-from caveat.loadgen.tokens import TokenCalibration
+from caveat.loadgen.tokens import TokenCalibration, tokenizer_identity
 from caveat.measure import Cancel, Live, ParquetSink, Tee
-from caveat.workload import plan_digest
+from caveat.workload import Plan, plan_digest, queries_of
 
 
 class Watched(msgspec.Struct, frozen=True):
-    """What a live view needs: how it goes, and the plan's clock."""
+    """What a live view needs: how it goes, the plan's clock, and how many requests are planned.
+
+    None where the plan does not say it: a closed loop that ends by the clock, or goes on until it has lasted.
+    """
 
     live: Live
     clock: WallClock
+    requests: int | None = None
 
 
 def experiment(
@@ -53,6 +58,8 @@ def experiment(
     `watch` is called once when the run begins. Nothing is left on disk where the endpoint refuses the probes; later,
     whatever happens, the samples that came are kept. Raises what endpoint, plan and disk raise.
     """
+    if spec.endpoint.model == UNNAMED:
+        raise UsageError("endpoint.model: found none", next="give one, or ask the endpoint: served_model")
     import pyarrow.compute
     import pyarrow.parquet  # noqa: F401  (loading them takes 0.1 s, which must not fall into the run)
 
@@ -66,17 +73,19 @@ def experiment(
         subject=subject,
         salt=prompts.salt,
         client=machine(),
+        tokenizer=None if spec.tokenizer_file is None else tokenizer_identity(Path(spec.tokenizer_file)),
         prompts=learned,
         prompts_unknown=unknown,
         before=_facts(spec, environ),
         calibration=calibration,
     )
+    requests = None if watch is None else _planned_requests(spec, plan)
     clock, live = WallClock(), Live(target.in_flight, spec.scenario)
     stop = Stop(spec.stop_after_s, clock, cancel)
     with new_folder(folder, spec):
         write_notes(folder, notes)
         if watch is not None:
-            watch(Watched(live, clock))
+            watch(Watched(live, clock, requests))
         target.offer(plan, InTime(Tee(ParquetSink(folder / SAMPLES), live), stop), clock, stop)
         notes = msgspec.structs.replace(
             notes,
@@ -87,6 +96,12 @@ def experiment(
         )
         write_notes(folder, notes)
     return notes
+
+
+def _planned_requests(spec: Spec, plan: Plan) -> int | None:
+    if spec.stop_after_s is not None or queries_of(plan) is not None:
+        return None
+    return sum(len(block) for block in plan.blocks())
 
 
 def _target(spec: Spec, prompts: PromptSettings, environ: Mapping[str, str] | None) -> HttpTarget:

@@ -9,7 +9,9 @@ notes.json        what was learned around the run: plan digest, probes, client, 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +36,7 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     subject      the run's name in any ledger, `measured/<32 hex digits>`
     plan         digest over every planned request
     client       the machine that made the load
+    tokenizer    name and hash of the tokenizer's file, where the client had one
     by_clock     a closed loop came to its stop_after_s before its plan was through
     health       the client's look at itself; None until the run has ended
     """
@@ -45,6 +48,7 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     subject: str = ""
     salt: int | None = None
     client: str | None = None
+    tokenizer: str | None = None
     prompts: TokenCalibration | None = None
     prompts_unknown: str | None = None
     before: EngineFacts | None = None
@@ -112,6 +116,40 @@ def read_folder(folder: Path) -> tuple[Spec, Notes]:
     if notes.subject and not SUBJECT.fullmatch(notes.subject):
         raise InputError(f"{folder}: subject: found {notes.subject[:80]!r}, expected measured/ and 32 hex digits")
     return spec, notes
+
+
+def copy_folder(source: Path, target: Path) -> None:
+    """The experiment's own files, and none beside them, into a folder that is there. InputError for a link.
+
+    A link may lead anywhere, and what it leads to would be kept as the run's.
+    """
+    for name in _file_names(source):
+        if (source / name).is_symlink():
+            raise InputError(f"{source / name}: found a link, expected a file", next="put the file itself there")
+        (target / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(source / name, target / name)
+
+
+def differing_file(one: Path, other: Path) -> str | None:
+    """The name of the first of the experiment's files that two folders do not have alike; None where all are."""
+    names, others = _file_names(one), _file_names(other)
+    apart = sorted({*names} ^ {*others})
+    unlike = [name for name in names if name in others and _digest(one / name) != _digest(other / name)]
+    return next(iter([*unlike, *apart]), None)
+
+
+def _file_names(folder: Path) -> list[str]:
+    """Files of the experiment below its folder, links among them."""
+    parts = folder / f"{SAMPLES}.parts"
+    below = sorted(f"{parts.name}/{part.name}" for part in parts.iterdir()) if parts.is_dir() else []
+    return [
+        name for name in (SPEC, NOTES, SAMPLES, *below) if (folder / name).is_file() or (folder / name).is_symlink()
+    ]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read(path: Path) -> bytes:

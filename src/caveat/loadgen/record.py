@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from caveat.errors import InputError
-from caveat.figures import Check, Provenance, Run, Source, Value
+from caveat.figures import Check, Outcome, Provenance, Run, Source, Value
 from caveat.loadgen.engine import EngineFacts, change
 from caveat.loadgen.folder import SAMPLES, Notes, read_folder
 from caveat.loadgen.selfcheck import limit_sentences
 from caveat.loadgen.spec import Spec
-from caveat.measure import Client, SampleColumns, Summary, columns_of, run_of, summarize, unchecked
+from caveat.measure import CACHED_SHARE, Client, SampleColumns, Summary, columns_of, run_of, summarize, unchecked
 from caveat.units import format_number, format_seconds
 from caveat.workload import Plan, PlanStatistics, Streams, queries_of
 
@@ -59,11 +60,13 @@ def record(folder: Path, *, subject: str | None = None, seed: int = 0) -> Run:
         summary,
         subject=name,
         provenance=Provenance(origin="measured", sources=(source,), tool_version=notes.version),
-        conditions=_conditions(spec, notes),
+        conditions=_conditions(spec, notes, summary),
+        not_applicable=_not_applicable(spec),
         primary=_primary(spec, summary),
         samples=samples,
     )
-    validity = (*run.validity, _completion(spec, notes, columns), *_cache_check(spec, plan, notes), *_accuracy(spec))
+    cache = _cache_checks(spec, notes, summary, planned=plan.block_tokens > 0)
+    validity = (*run.validity, _completion(spec, notes, columns), *cache, *_accuracy(spec))
     return msgspec.structs.replace(run, validity=validity, notes=(*run.notes, *_notes(spec, notes)))
 
 
@@ -90,7 +93,7 @@ def _client(spec: Spec, plan: Plan, notes: Notes) -> Client | None:
     )
 
 
-def _conditions(spec: Spec, notes: Notes) -> dict[str, Value | None]:
+def _conditions(spec: Spec, notes: Notes, summary: Summary) -> dict[str, Value | None]:
     """What is known beside the samples. A person's word for the system; the server's word for itself."""
     said: dict[str, Value | None] = {
         "decoding": spec.decoding.describe(),
@@ -104,7 +107,9 @@ def _conditions(spec: Spec, notes: Notes) -> dict[str, Value | None]:
         "review": "unverified",
         "run_date": notes.started,
         "model": spec.endpoint.model,
-        "prefix_caching": _caching(notes),
+        "cached_share": _counted_share(notes),
+        "prefix_caching": _caching(notes, summary),
+        "tokenizer": notes.tokenizer,
         "engine": _engine(notes.before),
         "modality": "text",
     }
@@ -119,10 +124,37 @@ def _engine(facts: EngineFacts | None) -> str | None:
     return f"{family} {stated.get('version', '')}".strip() if family else None
 
 
-def _caching(notes: Notes) -> str | None:
-    """On where the server's own counters say that prompts hit its cache; a cache that was never hit may be on."""
-    grown = change(notes.before, notes.after) if notes.before and notes.after else {}
-    return "on" if grown.get("prefix_cache_hits", 0) > 0 else None
+def _caching(notes: Notes, summary: Summary) -> str | None:
+    """On where the server says that prompts hit its cache; a cache that was never hit may be on."""
+    stated = summary.row(CACHED_SHARE)
+    hit = _grown(notes).get("prefix_cache_hits", 0) > 0 or (stated is not None and stated.value > 0)
+    return "on" if hit else None
+
+
+def _grown(notes: Notes) -> dict[str, float]:
+    return change(notes.before, notes.after) if notes.before and notes.after else {}
+
+
+def _counted_share(notes: Notes) -> float | None:
+    """Prompt tokens from the cache by the server's counters. SGLang counts hits and prompt tokens, vLLM queries too."""
+    grown = _grown(notes)
+    hits, asked = grown.get("prefix_cache_hits"), grown.get("prefix_cache_queries", grown.get("prompt_tokens"))
+    return hits / asked if hits is not None and asked else None
+
+
+_NOT_OURS = (
+    *("model_submitted", "platform", "system_type", "coalesced", "whole_sets"),
+    *("schedule", "schedule_ns", "round", "division", "result_id", "location", "fingerprint"),
+    *("load_fraction", "extrapolated", "modelled_server", "model_grade", "validated_range"),
+)
+"""Conditions of published results and of modelled servers: a run of one's own cannot have them."""
+_OF_SCENARIOS = ("profile", "profile_changes", "seeds", "min_duration_s", "min_queries")
+
+
+def _not_applicable(spec: Spec) -> tuple[str, ...]:
+    """What this run cannot have: the share of conditions that are disclosed is of those that it can."""
+    without_tokenizer = ("tokenizer",) if spec.tokenizer_file is None else ()
+    return (*_NOT_OURS, *without_tokenizer, *(_OF_SCENARIOS if spec.scenario is None else ()))
 
 
 def _completion(spec: Spec, notes: Notes, columns: SampleColumns) -> Check:
@@ -152,19 +184,30 @@ def _went_through(spec: Spec) -> str:
     return f"The plan came to its end before the {format_seconds(spec.stop_after_s)} that were asked for."
 
 
-def _cache_check(spec: Spec, plan: Plan, notes: Notes) -> tuple[Check, ...]:
-    grown = change(notes.before, notes.after) if notes.before and notes.after else {}
-    hits, asked = grown.get("prefix_cache_hits"), grown.get("prefix_cache_queries")
-    if hits is not None and asked:
-        share = hits / asked
-        sentence = f"The server's counters say that {share:.1%} of prompt tokens came from its prefix cache."
-        planned = plan.block_tokens > 0
-        return (Check(aspect="cache state", outcome="pass" if planned or share < 0.01 else "fail", sentence=sentence),)
+_STRAY = 0.01  # of prompt tokens may come from a cache that nobody planned
+
+
+def _cache_checks(spec: Spec, notes: Notes, summary: Summary, *, planned: bool) -> Iterator[Check]:
+    """What the server itself says comes first, in its answers and in its counters; that prompts were salted, last."""
+    stated, counted = summary.row(CACHED_SHARE), _counted_share(notes)
+    shares = {
+        "The server's usage records say": None if stated is None else stated.value,
+        "The server's counters say": counted,
+    }
+    for who, share in shares.items():
+        if share is not None:
+            outcome: Outcome = "pass" if planned or share < _STRAY else "fail"
+            why = "; the plan has prompts that begin alike" if planned else f", {_STRAY:.0%} may where none was planned"
+            sentence = f"{who} that {share:.1%} of prompt tokens came from a cache{why}."
+            yield Check(aspect="cache state", outcome=outcome, sentence=sentence)
+    if stated is not None or counted is not None:
+        return
     if spec.salts():
         sentence = "Prompts were salted for this run, so that no earlier run can have warmed a prefix cache for them."
-        return (Check(aspect="cache state", outcome="pass", sentence=sentence),)
+        yield Check(aspect="cache state", outcome="pass", sentence=sentence)
+        return
     sentence = "Prompts were not salted and the server says nothing of its cache: an earlier run may have warmed it."
-    return (Check(aspect="cache state", outcome="unknown", sentence=sentence),)
+    yield Check(aspect="cache state", outcome="unknown", sentence=sentence)
 
 
 def _accuracy(spec: Spec) -> tuple[Check, ...]:
@@ -184,6 +227,7 @@ def _notes(spec: Spec, notes: Notes) -> tuple[str, ...]:
     said = (
         "endpoint: " + ", ".join(f"{name} {value}" for name, value in spec.endpoint.describe().items()),
         f"profile: {spec.scenario.note}" if spec.scenario is not None and spec.scenario.note else "",
+        f"prompt words: one token each by {notes.tokenizer}" if notes.tokenizer else "",
         f"prompt lengths: {lengths}" if lengths else "",
         f"salt of the prompts: {notes.salt}" if notes.salt is not None else "",
         notes.calibration.sentence() if notes.calibration else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Callable, Mapping
 
@@ -51,8 +52,7 @@ def _refusal(endpoint: Endpoint, environ: Mapping[str, str] | None) -> tuple[Inp
     try:
         reply = ask(endpoint, ROUTE, environ=environ)
     except AskError as error:
-        how = "start the server or check the address; --wait 2min waits for it"
-        return InputError(f"{endpoint.url} cannot be reached: {error.message}", code="unreachable", next=how), True
+        return _unreached(endpoint, error)
     said = f"{endpoint.url} answers HTTP {reply.status}: {readable(reply.body, endpoint.secrets(environ))}"
     if reply.status == 503:
         how = "it may still be loading its model; --wait 2min waits for it"
@@ -61,6 +61,16 @@ def _refusal(endpoint: Endpoint, environ: Mapping[str, str] | None) -> tuple[Inp
         how = "name the environment variable that holds its key: --key-env NAME"
         return InputError(said, code="not-allowed", next=how), False
     return None
+
+
+def _unreached(endpoint: Endpoint, error: AskError) -> tuple[InputError, bool]:
+    """A server that is not there may come; a certificate that is not trusted stays so."""
+    said = f"{endpoint.url} cannot be reached: {error.message}"
+    if isinstance(error.__cause__, ssl.SSLCertVerificationError):
+        how = "--ca-file FILE trusts its certificate (in a spec: ca_file), --no-verify any (verify = false)"
+        return InputError(said, code="certificate", next=how), False
+    how = "start the server or check the address; --wait 2min waits for it"
+    return InputError(said, code="unreachable", next=how), True
 
 
 def served_model(endpoint: Endpoint, *, timeout_s: float = 10.0, environ: Mapping[str, str] | None = None) -> str:

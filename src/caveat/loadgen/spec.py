@@ -23,12 +23,12 @@ from caveat.loadgen.endpoint import HIDDEN, Endpoint
 from caveat.loadgen.replay import Replay
 from caveat.loadgen.settings import Settings, check_processes
 from caveat.measure import Scenario, Slo, WarmUp, offers
-from caveat.workload import Concurrency, Limits, Plan, Streams, Workload
+from caveat.workload import Concurrency, Limits, Plan, Streams, Workload, explained
 
 FORMAT: Literal["caveat-spec/1"] = "caveat-spec/1"
 MAX_BYTES = 64 << 20
 MAX_STOP_S = 1e8
-SHOWN = "caveat measure --help shows the options that make one"
+SHOWN = "docs/measuring.md has a whole spec, docs/workloads.md every kind of arrivals and lengths with its fields"
 
 # What a person may say of a run. All else is what the run itself shows, or the word of a publisher.
 _SAYABLE_GROUPS = ("model", "system", "stack")
@@ -188,6 +188,7 @@ def read_spec(path: Path) -> Spec:
 
 def decode_spec(data: bytes, form: Literal["toml", "json"], *, name: str = "spec") -> Spec:
     """The spec in a document. Raises InputError with the field; a value is quoted only where it is no secret."""
+    plain: object = None
     try:
         plain = msgspec.toml.decode(data) if form == "toml" else msgspec.json.decode(data)
         _refuse_unknown(plain)
@@ -195,9 +196,9 @@ def decode_spec(data: bytes, form: Literal["toml", "json"], *, name: str = "spec
     except CaveatError as error:
         raise InputError(f"{name}: {error.message}", next=error.next or SHOWN) from error
     except msgspec.ValidationError as error:
-        what, _, place = str(error).rpartition(" - at ")
-        said = f"{place.strip('`').removeprefix('$.')}: {what}" if what else str(error)
-        raise InputError(f"{name}: {said}", next=SHOWN) from error
+        raise InputError(
+            f"{name}: {explained(error, plain, Spec, data.decode(errors='replace'))}", next=SHOWN
+        ) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
         raise InputError(f"{name}: not {form.upper()}: {error}", next=SHOWN) from error
 
@@ -210,6 +211,19 @@ def _refuse_unknown(plain: Any) -> None:
         unknown = [key for key in given if key not in names] if isinstance(given, dict) else []
         if unknown:
             raise InputError(f"{part}: found the field {unknown[0]!r}, expected one of {', '.join(names)}")
+
+
+def spec_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of the document. Bounds, and what excludes what, are known to reading alone."""
+    shape = msgspec.json.schema(Spec, schema_hook=_any_value)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:caveat:spec:1", **shape}
+
+
+def _any_value(hint: type) -> dict[str, Any]:
+    """Fields of a body may hold anything."""
+    if hint is object:
+        return {"description": "any JSON value"}
+    raise NotImplementedError
 
 
 def encode_spec(spec: Spec) -> bytes:

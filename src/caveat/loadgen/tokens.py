@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from caveat.errors import CannotSayError, InputError, UsageError
+from caveat.figures import printable
 from caveat.loadgen.words import WORDS
 
 FIT_WORDS = (8, 96, 384)
@@ -31,8 +34,9 @@ class TokenCalibration(msgspec.Struct, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """For the record."""
+        each = "1 token" if self.tokens_per_word == 1 else f"{self.tokens_per_word:.4g} tokens"
         return (
-            f"{self.tokens_per_word:.4g} tokens a word and {self.overhead_tokens:.4g} besides, by the server's "
+            f"{each} a word and {self.overhead_tokens:.4g} besides, by the server's "
             f"usage; error elsewhere at most {self.residual_tokens:.3g} tokens ({100 * self.residual_share:.2g} %)"
         )
 
@@ -92,6 +96,16 @@ def load_tokenizer(path: str) -> Any:
         return Tokenizer.from_file(path)
     except Exception as error:  # the package raises bare exceptions
         raise InputError(f"tokenizer: {path}: {str(error)[:200]}, expected a tokenizer.json") from error
+
+
+def tokenizer_identity(path: Path) -> str:
+    """Name and hash of a tokenizer's file, `bpe.json, sha256 3fa2...`: which one counted. InputError if unreadable."""
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"tokenizer: {path}: {error.strerror or error}", next="check the path") from error
+    return f"{printable(path.name)}, sha256 {found}"
 
 
 def token_counter(path: str) -> Callable[[str], int]:

@@ -43,6 +43,10 @@ class Answer(Protocol):
         """Write what can be written before the first token is due."""
         ...
 
+    def found(self, cached_tokens: int) -> None:
+        """So much of the prompt was cached, which is known with the first tokens and told in the usage record."""
+        ...
+
     def emit(self, due_ns: int, tokens: int) -> None:
         """Write the next tokens, which were due at `due_ns`; the last ones end the answer."""
         ...
@@ -78,6 +82,10 @@ class SoundAnswer:
             first = b"".join(map(frame, opening(self._shape)))
             self.witness.head_ns = now_ns()
             self.connection.send(STREAM_HEAD + numbered(first, self._number))
+
+    def found(self, cached_tokens: int) -> None:
+        """So much of the prompt was cached."""
+        self._shape = self._shape._replace(cached_tokens=cached_tokens)
 
     def emit(self, due_ns: int, tokens: int) -> None:
         """Write the next tokens; the last ones end the answer."""
@@ -137,6 +145,10 @@ class FaultyAnswer:
 
     def open(self) -> None:
         """Nothing: the head waits for the first bytes."""
+
+    def found(self, cached_tokens: int) -> None:
+        """So much of the prompt was cached."""
+        self._shape = self._shape._replace(cached_tokens=cached_tokens)
 
     def emit(self, due_ns: int, tokens: int) -> None:
         """Queue what becomes of the next tokens, and carry out what is not held up."""

@@ -12,6 +12,7 @@ import msgspec
 
 from caveat.errors import InputError
 from caveat.loopback.laws import Fixed, Law, parse_law
+from caveat.workload import explained
 
 Usage = Literal["asked", "own-chunk", "with-choices", "continuous", "never"]
 FirstChunk = Literal["plain", "role", "null-content"]
@@ -37,8 +38,16 @@ _LAWS = ("ttft_s", "itl_s", "output_tokens")
 class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One thing that goes wrong, for the requests of these numbers and for a share `rate` of all others.
 
-    Requests are numbered from 0 in order of arrival, completions only. See faults.py for what each kind does.
+    Requests are numbered from 0 in order of arrival, completions only.
 
+    kind           refuse: no connection is taken for a while; reset-before-first-byte, reset-after-first-token: the
+                   connection is torn down; http: an error's status; wrong-content-type: a page in place of an answer;
+                   malformed: half-way an event's JSON lacks a bracket; truncated: the stream ends inside a line;
+                   no-done: without its last event; stall: silence inside an event; slow-start: before the first;
+                   missing-usage: nobody counts tokens; huge-line: a word as long as a book; awkward-chunks: the bytes
+                   come in pieces of one to seven
+    rate           share of the requests that it befalls, drawn from the behaviour's seed
+    requests       numbers of those that it befalls for certain
     seconds        how long: stall, slow-start, refuse
     status         http: the status of the answer; 429 and 503 carry Retry-After of `seconds`, rounded up
     size_bytes     huge-line: length of the line
@@ -146,9 +155,8 @@ def behaviour_of(values: Mapping[str, Any]) -> Behaviour:
     try:
         return msgspec.convert(plain, Behaviour)
     except msgspec.ValidationError as error:
-        raise InputError(
-            f"behaviour: {error}", next="the names and meanings are in the docstring of caveat.loopback.Behaviour"
-        ) from None
+        said = explained(error, plain, Behaviour)
+        raise InputError(f"behaviour: {said}", next="docs/loopback.md has every name with its meaning") from None
 
 
 def read_behaviour(path: Path) -> Behaviour:

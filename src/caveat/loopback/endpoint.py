@@ -114,10 +114,20 @@ class Endpoint:
             connection, one.number, shape, asked.stream, self.behaviour, self.over, one.fault, self.pump.later
         )
 
-    def _emit(self, number: int, due_ns: int, tokens: int) -> None:
+    def _emit(self, number: int, due_ns: int, tokens: int, cached: int | None) -> None:
         one = self._underway.get(number)
-        if one is not None and one.answer is not None:
-            one.answer.emit(due_ns, tokens)
+        if one is None or one.answer is None:
+            return
+        if cached is not None and one.job is not None and one.job.cached_tokens is None:
+            self._found(one, one.job, cached)
+            one.answer.found(cached)
+        one.answer.emit(due_ns, tokens)
+
+    def _found(self, one: Underway, job: Job, cached: int) -> None:
+        """The engine's own cache held so much of the prompt: for the log and the counters."""
+        self.cache.count(job.prompt_tokens, cached)
+        told = msgspec.structs.replace(job, cached_tokens=cached)
+        self._underway[one.number] = msgspec.structs.replace(one, job=told)
 
     def _befall(self, connection: Connection, number: int, fault: Fault) -> None:
         """The faults that come in place of an answer."""

@@ -23,7 +23,8 @@ TTFT_DRAW, ITL_DRAW, LENGTH_DRAW, FAULT_DRAW, SPLIT_DRAW = range(5)
 class Job(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A request as an engine sees it.
 
-    `cached_tokens` of the prompt are in the prefix cache, None where there is none. `whole`: nobody reads the tokens
+    `cached_tokens` of the prompt are in the prefix cache, None where there is none, or it is the engine's own and not
+    told yet. `whole`: nobody reads the tokens
     before the last one is there. `chain`: a number for each whole block of the prompt that stands for the block and all
     before it, where the engine asks for it with `block_tokens`.
     """
@@ -38,11 +39,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Emission(NamedTuple):
-    """`tokens` more tokens of request `number`, due together at `due_ns`."""
+    """`tokens` more tokens of request `number`, due together at `due_ns`. `cached_tokens` of its prompt were in the
+    engine's own prefix cache; None where it has none."""
 
     number: int
     due_ns: int
     tokens: int
+    cached_tokens: int | None = None
 
 
 class Engine(Protocol):

@@ -32,7 +32,8 @@ UsageWay = Literal["own-chunk", "with-choices", "continuous", "never"]
 class Shape(NamedTuple):
     """All that distinguishes the bytes of one answer from those of another, but for its number.
 
-    `cached_tokens` is None where there is no prefix cache, so that nothing is said of it.
+    `cached_tokens` is None where there is no prefix cache, so that nothing is said of it; where it is the engine's own,
+    until the first tokens.
     """
 
     model: str

@@ -71,16 +71,16 @@ class ModelledEngine:
             return [Emission(*token) for token in self._live.turn()]
         return [one for token in self._live.turn() if (one := self._told(*token)) is not None]
 
-    def _told(self, number: int, due_ns: int, tokens: int) -> Emission | None:
+    def _told(self, number: int, due_ns: int, tokens: int, cached: int | None) -> Emission | None:
         """The tokens, or for a job that is told in one piece all of them with the last."""
         if number not in self._whole:
-            return Emission(number, due_ns, tokens)
+            return Emission(number, due_ns, tokens, cached)
         total, left = self._whole[number]
         if left > tokens:
             self._whole[number] = total, left - tokens
             return None
         del self._whole[number]
-        return Emission(number, due_ns, total)
+        return Emission(number, due_ns, total, cached)
 
 
 def modelled(

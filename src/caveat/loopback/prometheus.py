@@ -10,7 +10,7 @@ from caveat.loopback.endpoint import Endpoint
 def metrics_text(endpoint: Endpoint) -> str:
     """The text format 0.0.4: gauges of now, counters since the start.
 
-    Prefix-cache counters are in tokens and are only there where there is a cache.
+    Prefix-cache counters are in tokens and are only there where there is a cache, the endpoint's or its engine's.
     """
     engine, cache = endpoint.engine, endpoint.cache
     rows: list[tuple[str, Literal["gauge", "counter"], str, int]] = [
@@ -19,7 +19,7 @@ def metrics_text(endpoint: Endpoint) -> str:
         ("prompt_tokens_total", "counter", "Prompt tokens of requests that are over.", endpoint.prompt_tokens),
         ("generation_tokens_total", "counter", "Tokens written for requests that are over.", endpoint.sent_tokens),
     ]
-    if endpoint.behaviour.prefix_cache_blocks:
+    if endpoint.behaviour.prefix_cache_blocks or engine.block_tokens:
         rows += [
             ("prefix_cache_queries_total", "counter", "Prompt tokens looked up.", cache.queries),
             ("prefix_cache_hits_total", "counter", "Prompt tokens found.", cache.hits),

@@ -17,8 +17,9 @@ from caveat.units import NS_PER_S
 TURN = 64
 """Most times that the engine is asked in one turn of the loop, so that requests are read while answers go out."""
 
-Emit = Callable[[int, int, int], None]
-"""Takes the number of a request, when its next tokens were due, and how many they are."""
+Emit = Callable[[int, int, int, int | None], None]
+"""Takes an Emission: the number of a request, when its next tokens were due, how many they are, and what of its prompt
+the engine found cached."""
 
 
 class Pump:
@@ -77,8 +78,8 @@ class Pump:
             due_ns = engine.next_ns()
             if due_ns is None or due_ns > now:
                 break
-            for number, token_ns, tokens in engine.take():
-                emit(number, token_ns, tokens)
+            for number, token_ns, tokens, cached in engine.take():
+                emit(number, token_ns, tokens, cached)
         due_ns = engine.next_ns()
         if due_ns is not None and due_ns <= now:
             self.call()

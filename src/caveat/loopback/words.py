@@ -65,9 +65,13 @@ class PrefixCache:
             found = found and chain in self._known and end < len(words)
             hits += BLOCK_WORDS if found else 0
             self._keep(chain)
-        self.queries += len(words)
-        self.hits += hits
+        self.count(len(words), hits)
         return hits
+
+    def count(self, words: int, hits: int) -> None:
+        """What another cache in its place was asked for, and found."""
+        self.queries += words
+        self.hits += hits
 
     def _keep(self, block: int) -> None:
         self._known[block] = None

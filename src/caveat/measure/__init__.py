@@ -9,6 +9,7 @@ from caveat.measure.accuracy import (
     unchecked,
 )
 from caveat.measure.accuracy_gate import is_accuracy_run, with_accuracy
+from caveat.measure.cache import CACHED_SHARE
 from caveat.measure.client import Client
 from caveat.measure.columns import SampleColumns, Samples, columns_of
 from caveat.measure.concurrency import in_flight, over_time
@@ -17,12 +18,14 @@ from caveat.measure.difference import Difference, difference
 from caveat.measure.early_stopping import budget, certified, fewest_to_certify, h_min, queries_needed
 from caveat.measure.goodput import Slo
 from caveat.measure.live import Live, LiveView
+from caveat.measure.observed import observed_words
 from caveat.measure.parquet_sink import ParquetSink
 from caveat.measure.peak import find_peak_with, search_peak
 from caveat.measure.peak_probe import probe_of_samples
 from caveat.measure.peak_records import Outlook, Peak, PeakAsk, PeakGoal, PeakProbe, ProbeRow
 from caveat.measure.peak_words import peak_json, peak_sentences
 from caveat.measure.percentiles import SHARES
+from caveat.measure.repeats import Repeated, repeated
 from caveat.measure.rows import Absent
 from caveat.measure.samples import COLUMNS, FORMAT, schema
 from caveat.measure.scenario import (
@@ -45,6 +48,7 @@ from caveat.measure.tokens import lengths as length_statistics
 from caveat.measure.windows import WarmUp
 
 __all__ = [
+    "CACHED_SHARE",
     "COLUMNS",
     "DECIDING",
     "FORMAT",
@@ -72,6 +76,7 @@ __all__ = [
     "PeakGoal",
     "PeakProbe",
     "ProbeRow",
+    "Repeated",
     "SampleColumns",
     "Samples",
     "Scenario",
@@ -102,6 +107,7 @@ __all__ = [
     "judge",
     "kind_named",
     "length_statistics",
+    "observed_words",
     "offers",
     "over_time",
     "parse_threshold",
@@ -109,6 +115,7 @@ __all__ = [
     "peak_sentences",
     "probe_of_samples",
     "queries_needed",
+    "repeated",
     "run_of",
     "scenario_of_profile",
     "scenario_with",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from caveat.figures import Check, Outcome, Value
-from caveat.measure.client import Client, allowed_delay_s
+from caveat.measure.client import Client, allowed_delay_s, delayed
 from caveat.measure.columns import Floats, SampleColumns
 from caveat.measure.concurrency import in_flight, mean_in_flight
 from caveat.measure.latencies import lateness
@@ -41,7 +41,7 @@ def arrival_checks(
         return
     p99_ns = known_percentile(late_ns, 0.99)
     if p99_ns is not None:
-        yield _on_time(p99_ns / NS_PER_S, allowed_delay_s(columns, window))
+        yield _on_time(late_ns, p99_ns / NS_PER_S, allowed_delay_s(columns, window))
         yield from _gaps(window.due_ns, late_ns)
 
 
@@ -70,9 +70,11 @@ def _handed_over(window: Window, late_ns: Floats) -> Check:
     return _check("pass" if share <= _HANDED_OVER else "fail", sentence)
 
 
-def _on_time(p99_s: float, allowed_s: float) -> Check:
-    outcome: Outcome = "pass" if p99_s <= allowed_s else "fail"
-    return _check(outcome, f"p99 of sent after due is {format_seconds(p99_s)}, {format_seconds(allowed_s)} is allowed.")
+def _on_time(late_ns: Floats, p99_s: float, allowed_s: float) -> Check:
+    outcome = delayed(late_ns, allowed_s)
+    few = f"; {len(late_ns):,} requests cannot tell whether that is their rule" if outcome == "unknown" else ""
+    sentence = f"p99 of sent after due is {format_seconds(p99_s)}, {format_seconds(allowed_s)} is allowed{few}."
+    return _check(outcome, sentence)
 
 
 def _gaps(due_ns: Floats, late_ns: Floats) -> Iterator[Check]:

@@ -15,11 +15,13 @@ from caveat.measure.columns import SampleColumns
 from caveat.measure.concurrency import mean_in_flight
 from caveat.measure.latencies import decode_ns
 from caveat.measure.rates import steady_edges, steady_requests, steady_tokens
+from caveat.measure.rows import metric_keys
 from caveat.measure.tokens import Tokens, only_capped
 from caveat.measure.windows import Window
 from caveat.units import NS_PER_S, format_seconds
 
-_LENGTH_SHARE, _LENGTH_TOKENS = 0.05, 50.0  # achieved lengths may differ by 5 % or by 50 tokens
+_LENGTH_SHARE, _LENGTH_TOKENS = 0.05, 50.0  # achieved lengths may differ by 5 % or by 50 tokens,
+_LENGTH_MOST = 0.5  # but never by more than half: 12 tokens are not the 4 that were asked for
 _COUNT_SHARE = 0.05  # usage and tokenizer may differ by as much
 _LITTLE_SHARE = 0.01  # of slack beside the intervals
 _LITTLE_FILL = 10  # arrivals for each request in flight, at least: fewer say nothing of a steady state
@@ -46,12 +48,9 @@ def consistency_checks(
     yield from _steady(window)
 
 
-def _of(*definitions: str) -> tuple[str, ...]:
-    """The metric keys of definitions whose id begins like one of these."""
-    return tuple(key for key, metric in METRICS.items() if metric.definition.startswith(definitions))
-
-
-_TOKEN_METRICS = _of("caveat-tpot", "caveat-normalized", "caveat-output-tokens", "caveat-input-tokens", "caveat-total")
+_TOKEN_METRICS = metric_keys(
+    "caveat-tpot", "caveat-normalized", "caveat-output-tokens", "caveat-input-tokens", "caveat-total"
+)
 
 
 def _check(good: bool | None, sentence: str, metrics: tuple[str, ...] = (), aspect: str = "consistency") -> Check:
@@ -87,7 +86,7 @@ def _littles_law(columns: SampleColumns, window: Window, confidence: float) -> I
     was under way at the edges, and by the last request, which is due where the window ends; in a steady state the
     edges average out, in a growing queue they do not.
     """
-    metrics = _of("caveat-latency", "caveat-ttft", "caveat-concurrency", "caveat-request-rate")
+    metrics = metric_keys("caveat-latency", "caveat-ttft", "caveat-concurrency", "caveat-request-rate")
     latency = window.end_ns - window.due_ns
     if window.steady_ns <= 0 or not np.isfinite(latency).all() or len(latency) < 2:
         yield _check(None, "Little's law cannot be tested: the window has no length or a request no end.", metrics)
@@ -134,7 +133,7 @@ def _tokens_are_rate_times_duration(
             f"{rate.value * seconds:,.0f} output tokens streamed in {format_seconds(seconds)}; the requests that ended "
             f"x {length:,.4g} tokens are {expected * seconds:,.0f}, {allowed:.1%} apart is allowed ({one.words})."
         )
-        metrics = _of(f"caveat-output-tokens-rate-steady-{one.source}", "caveat-request-rate-steady")
+        metrics = metric_keys(f"caveat-output-tokens-rate-steady-{one.source}", "caveat-request-rate-steady")
         yield _check(abs(rate.value - expected) <= allowed * max(expected, rate.value), sentence, metrics)
 
 
@@ -199,10 +198,10 @@ def _lengths_as_asked(
 
 
 def _length(name: str, achieved: float, asked: float, words: str) -> Check:
-    good = abs(achieved - asked) <= max(_LENGTH_SHARE * asked, _LENGTH_TOKENS)
+    good = abs(achieved - asked) <= min(max(_LENGTH_SHARE * asked, _LENGTH_TOKENS), _LENGTH_MOST * asked)
     sentence = (
         f"Mean {name} is {achieved:,.4g} tokens ({words}), {asked:,.4g} were asked for; "
-        f"{_LENGTH_SHARE:.0%} or {_LENGTH_TOKENS:g} tokens apart is allowed."
+        f"{_LENGTH_SHARE:.0%} or {_LENGTH_TOKENS:g} tokens apart is allowed, and no more than half of what was asked."
     )
     return _check(good, sentence, aspect="length match")
 

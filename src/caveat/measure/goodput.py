@@ -11,8 +11,9 @@ import numpy as np
 from caveat.errors import UsageError
 from caveat.figures import METRICS, Check, Outcome, Row
 from caveat.measure import intervals
-from caveat.measure.columns import Flags, SampleColumns
-from caveat.measure.latencies import VALUES, tpot_ns
+from caveat.measure.blocks import dependence
+from caveat.measure.columns import Flags, Floats, SampleColumns
+from caveat.measure.latencies import VALUES, tpot_ns, values_of
 from caveat.measure.percentiles import SHARES
 from caveat.measure.rates import rate_row
 from caveat.measure.rows import Absent, Item, row_of
@@ -102,22 +103,65 @@ _LIMITS = (
 RATES = tuple(key for key, metric in METRICS.items() if metric.statistic == "rate" and key != "caveat-offered-rate")
 
 
-def limit_checks(slo: Slo | None, tokens: Sequence[Tokens], items: Iterable[Item]) -> Iterator[Check]:
-    """Whether the percentile of each limited latency kept its limit, failures counting as never. Speaks for rates."""
+def limit_checks(
+    columns: SampleColumns,
+    window: Window,
+    tokens: Sequence[Tokens],
+    slo: Slo | None,
+    items: Iterable[Item],
+    confidence: float,
+) -> Iterator[Check]:
+    """Whether the percentile of each limited latency kept its limit, failures counting as never. Speaks for rates.
+
+    Decided by the share of requests that kept it, which has an interval where the percentile has none. Where that
+    lies on both sides of what is asked, a percentile that could be had decides; without one it cannot be said.
+    """
     found = {item.metric: item for item in items}
     for name, words, judged, *_ in _LIMITS if slo else ():
         limit = getattr(slo, name)
         if limit is None or slo is None:
             continue
-        key = f"{judged.format(source=tokens[0].source if tokens else 'usage')}.{slo.percentile}"
-        item = found.get(key, Absent(key, "no tokens were counted"))
-        if isinstance(item, Absent):
-            sentence = f"{slo.percentile} {words} against {format_seconds(limit)} cannot be said: {item.reason}."
-            yield Check(aspect="latency limits", outcome="unknown", sentence=sentence, metrics=RATES)
-        else:
-            reached = f"{slo.percentile} {words} {format_seconds(item.value)}, limit {format_seconds(limit)}."
-            outcome: Outcome = "pass" if item.value <= limit else "fail"
-            yield Check(aspect="latency limits", outcome=outcome, sentence=reached, metrics=RATES)
+        definition = judged.format(source=tokens[0].source if tokens else "usage")
+        item = found.get(f"{definition}.{slo.percentile}", Absent(definition, "no tokens were counted"))
+        values = values_of(definition, columns, window, tokens)
+        known = np.empty(0) if values is None else values[~np.isnan(values)]
+        outcome, how = _kept(known, limit, SHARES[slo.percentile], item, confidence)
+        sentence = f"{slo.percentile} {words} {how}."
+        yield Check(aspect="latency limits", outcome=outcome, sentence=sentence, metrics=RATES)
+
+
+def _kept(values: Floats, limit_s: float, asked: float, item: Item, confidence: float) -> tuple[Outcome, str]:
+    """Whether a limit was kept by the share asked for, and in words why. `item` is the percentile's row, if any.
+
+    Values are nanoseconds in order of arrival, infinite where a request failed.
+    """
+    limit = format_seconds(limit_s)
+    if not len(values):
+        reason = item.reason if isinstance(item, Absent) else "no request has a time"
+        return "unknown", f"against {limit} cannot be said: {reason}"
+    met = intervals.share(values <= limit_s * NS_PER_S, confidence)
+    assert met.low is not None
+    assert met.high is not None
+    low = min(met.low, _low_of_dependent(values, met, confidence))
+    shown = low if met.low >= asked else met.low  # the end that decides
+    share = f"{met.value:.1%} of {len(values):,} requests kept it ({shown:.1%} to {met.high:.1%})"
+    counted = f"{share}, {100 * asked:g}% must"
+    if isinstance(item, Row):
+        outcome: Outcome = "pass" if item.value <= limit_s else "fail"
+        return outcome, f"{format_seconds(item.value)}, limit {limit}: {counted}"
+    if met.high < asked:
+        return "fail", f"missed {limit}: {counted}"
+    return ("pass", f"kept {limit}: {counted}") if low >= asked else ("unknown", f"against {limit} is open: {counted}")
+
+
+def _low_of_dependent(values: Floats, met: intervals.Estimate, confidence: float) -> float:
+    """The lower end, were the requests that kept the limit as alike as their latencies are.
+
+    Where every request kept it, the series of yes and no is constant and says nothing of how alike neighbours are.
+    """
+    finite = values[np.isfinite(values)]
+    alike = min(met.n_effective, dependence(finite).n_effective) if len(finite) else met.n_effective
+    return intervals.wilson(met.value, alike, confidence)[0]
 
 
 def limit_conditions(slo: Slo | None, tokens: Sequence[Tokens], items: Iterable[Item]) -> dict[str, float]:

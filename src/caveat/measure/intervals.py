@@ -141,5 +141,6 @@ def _too_few(at: float, confidence: float, held: Dependence) -> str:
     need = fewest_for(at, confidence)
     found = f"{held.n:,} requests"
     if held.n >= need:
-        found += f" tell as much as {held.n_effective:,.0f} independent ones"
+        told = math.floor(held.n_effective)  # rounded down: "36 found, 36 expected" would be no reason
+        found += f" tell as much as {told:,} independent ones"
     return f"found {found}, expected {need:,} for an interval at {_percent(confidence)}"

@@ -17,7 +17,7 @@ from caveat.measure.percentiles import SHARES, fewest_for, nearest_rank
 from caveat.measure.rows import Absent, Item, plain_row, row_of
 from caveat.measure.tokens import Tokens, successes_only
 from caveat.measure.windows import Window
-from caveat.units import NS_PER_S
+from caveat.units import NS_PER_S, format_seconds
 
 Values = Callable[[SampleColumns, Window], Floats]
 
@@ -131,6 +131,8 @@ def definition_rows(
             if always and isinstance(found, intervals.TooFew):
                 value_s = float(ascending[place]) / NS_PER_S
                 yield plain_row(metric.key, value_s, len(series), notes=(f"no interval: {found.reason}",))
+            elif isinstance(found, intervals.TooFew):
+                yield Absent(metric.key, found.reason, _observed(ascending, place))
             else:
                 yield row_of(metric.key, found, per=NS_PER_S)
         elif metric.statistic == "mean":
@@ -138,6 +140,12 @@ def definition_rows(
         else:
             extreme = ascending[0] if metric.statistic == "min" else ascending[-1]
             yield plain_row(metric.key, float(extreme) / NS_PER_S, len(series))
+
+
+def _observed(ascending: Floats, place: int) -> str:
+    """A percentile that has no interval, in words; empty where it is no more than the greatest value, or a failure."""
+    value_s = float(ascending[place]) / NS_PER_S
+    return format_seconds(value_s) if place + 1 < len(ascending) and np.isfinite(value_s) else ""
 
 
 def _weighted_tpot(

@@ -5,20 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from caveat.figures import Row, Spread
+from caveat.figures import METRICS, Row, Spread
 from caveat.measure.blocks import FEWEST_EFFECTIVE
 from caveat.measure.intervals import Estimate, TooFew
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A metric that this run has no value for, and why."""
+    """A metric that this run has no value for, and why.
+
+    `observed` is what its requests had, in words: no figure, as nothing says how near it lies to the next run's.
+    """
 
     metric: str
     reason: str
+    observed: str = ""
 
 
 Item: TypeAlias = Row | Absent
+
+
+def metric_keys(*definitions: str) -> tuple[str, ...]:
+    """The metric keys of definitions whose id begins like one of these."""
+    return tuple(key for key, metric in METRICS.items() if metric.definition.startswith(definitions))
 
 
 def row_of(metric: str, found: Estimate | TooFew, *, per: float = 1.0, notes: tuple[str, ...] = ()) -> Row | Absent:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +10,16 @@ import numpy as np
 from caveat.errors import UsageError
 from caveat.figures import Check, Provenance, Row, Run, Value, conditions_of, printable
 from caveat.measure.arrivals import arrival_checks
+from caveat.measure.cache import CACHED_SHARE, cache_rows
 from caveat.measure.certified import certified_rows
 from caveat.measure.client import Client, client_checks
 from caveat.measure.columns import SampleColumns, Samples, columns_of
 from caveat.measure.consistency import consistency_checks
 from caveat.measure.goodput import Slo, goodput_rows, limit_checks, limit_conditions
+from caveat.measure.growth import growth_checks
 from caveat.measure.latencies import latency_rows
 from caveat.measure.loadgen_definitions import loadgen_rows
+from caveat.measure.observed import observed_notes
 from caveat.measure.rates import rate_rows
 from caveat.measure.rows import Absent, Item
 from caveat.measure.scenario import Scenario
@@ -80,8 +83,9 @@ def summarize(
         conditions=_conditions(columns, window, tokens, workload, slo, items),
         validity=(
             _failures(columns, window),
-            *_demands(columns, window, tokens, items, slo, scenario),
+            *_demands(columns, window, tokens, items, slo, scenario, confidence),
             *arrival_checks(columns, window, workload, client),
+            *growth_checks(columns, window, tokens, by_rules=scenario is not None),
             *client_checks(columns, window, client),
             *consistency_checks(columns, window, tokens, workload, confidence),
         ),
@@ -102,10 +106,11 @@ def _demands(
     items: Sequence[Item],
     slo: Slo | None,
     scenario: Scenario | None,
+    confidence: float,
 ) -> Iterator[Check]:
     """What was asked of latencies; of a scenario by LoadGen's definitions, with everything else that it asks."""
     if scenario is None:
-        yield from limit_checks(slo, tokens, items)
+        yield from limit_checks(columns, window, tokens, slo, items, confidence)
     else:
         yield from scenario_checks(columns, window, tokens, scenario)
 
@@ -116,19 +121,23 @@ def run_of(
     subject: str,
     provenance: Provenance,
     conditions: Mapping[str, Value | None],
+    not_applicable: Iterable[str] = (),
     primary: str | None = None,
     samples: str | None = None,
 ) -> Run:
-    """A Run of the summary. What the samples show overrules what the caller's conditions say about the same key."""
+    """A Run of the summary. What the samples show overrules what the caller's conditions say about the same key.
+
+    `not_applicable` are conditions that such a run cannot have; one that has a value is applicable all the same.
+    """
     return Run(
         subject=subject,
         provenance=provenance,
-        conditions=conditions_of({**conditions, **summary.conditions}),
+        conditions=conditions_of({**conditions, **summary.conditions}, not_applicable=tuple(not_applicable)),
         rows=summary.rows,
         validity=summary.validity,
         primary=primary,
         samples=samples,
-        notes=tuple(_absences(summary.absent)),
+        notes=(*observed_notes(summary.absent), *_absences(summary.absent)),
     )
 
 
@@ -148,6 +157,7 @@ def _items(
     yield from certified_rows(columns, window, tokens)
     scenario = str(workload.get("scenario") or "")
     yield from loadgen_rows(columns, window, tokens, scenario, confidence, _each(workload))
+    yield from cache_rows(columns, window, confidence, rng)  # last: what is drawn before stays as it was
 
 
 def _each(workload: Mapping[str, Value | None]) -> int:
@@ -178,6 +188,7 @@ def _conditions(
         "token_source": own.words if own else None,
         "input_tokens": lengths(own.input) if own and own.input is not None else None,
         "output_tokens": lengths(own.output) if own else None,
+        "cached_share": values.get(CACHED_SHARE),
         "input_tokens_requested": _wanted(columns, window, "input"),
         "output_tokens_requested": None if only_capped(workload) else _wanted(columns, window, "output"),
         **limit_conditions(slo, tokens, items),

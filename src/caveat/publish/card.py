@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from caveat.figures import ASPECTS, GROUPS, TABLE, Figure
+from caveat.figures import ASPECTS, GROUPS, TABLE, Check, Figure, Row
 from caveat.publish.carried import carried
 from caveat.publish.tables import cell, plain_table, two_line_table
 from caveat.publish.text import printable, wrapped
-from caveat.units import format_quantity
+from caveat.units import format_interval
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,6 +27,7 @@ def card(
         *(part for group in GROUPS for part in _group(figure, group)),
         *_undisclosed(figure, width),
         *_other_rows(figure),
+        *_notes(figure, width),
         *_partners(partners, width),
         *_provenance(figure, history),
         *_caveats(figure, width),
@@ -56,7 +57,7 @@ def _head(figure: Figure, width: int) -> list[RenderableType]:
         figure.summary(),
         f"{figure.metric.meaning}; window: {figure.metric.window}; tokens: {figure.metric.token_source}",
         f"{known} of {applicable} conditions disclosed",
-        *(f"note: {note}" for note in (*figure.row.notes, *figure.run.notes)),
+        *(f"note: {note}" for note in figure.row.notes),
     ]
     return [head, *_paragraphs(sentences, width), cell(figure.id), cell(figure.run.subject)]
 
@@ -65,16 +66,21 @@ def _behind(figure: Figure) -> list[str]:
     """How many requests stand behind the value, and the interval around it."""
     count = [f"n {figure.row.n:,}"] if figure.row.n is not None else []
     if (spread := figure.row.spread) is not None:
-        low, high = (format_quantity(end, figure.metric.unit) for end in (spread.low, spread.high))
-        count.append(f"{low} to {high} ({spread.method})")
+        count.append(f"{format_interval(spread.low, spread.high, figure.metric.unit)} ({spread.method})")
     return ["; ".join(count)] if count else []
 
 
 def _validity(figure: Figure) -> list[RenderableType]:
+    others = [entry for entry in figure.run.validity if entry not in figure.validity]
+    parts = [_title(f"validity: {figure.outcome}"), _checks(figure.validity)]
+    return [*parts, _title("validity of other figures of the run"), _checks(others)] if others else parts
+
+
+def _checks(entries: Iterable[Check]) -> RenderableType:
     table = plain_table(["", "aspect", "what was found"])
-    for entry in figure.validity:
+    for entry in entries:
         table.add_row(_MARKS[entry.outcome], cell(entry.aspect), cell(entry.sentence or ASPECTS[entry.aspect]))
-    return [_title(f"validity: {figure.outcome}"), table]
+    return table
 
 
 def _group(figure: Figure, group: str) -> list[RenderableType]:
@@ -99,10 +105,23 @@ def _other_rows(figure: Figure) -> list[RenderableType]:
     rows = [row for row in figure.run.rows if row.metric != figure.metric.key]
     if not rows:
         return []
-    table = plain_table(["metric", "value", "n"], right=["value", "n"])
+    spread = any(row.spread is not None for row in rows)
+    table = plain_table(["metric", "value", *(["interval"] if spread else []), "n"], right=["value", "n"])
     for row in rows:
-        table.add_row(row.metric, cell(Figure(figure.run, row.metric).text), f"{row.n:,}" if row.n else "")
+        between = [cell(_interval(row))] if spread else []
+        count = f"{row.n:,}" if row.n is not None else ""
+        table.add_row(row.metric, cell(Figure(figure.run, row.metric).text), *between, count)
     return [_title("other metrics of the run"), table]
+
+
+def _interval(row: Row) -> str:
+    if row.spread is None:
+        return ""
+    return format_interval(row.spread.low, row.spread.high, row.definition.unit)
+
+
+def _notes(figure: Figure, width: int) -> list[RenderableType]:
+    return [_title("notes"), *_paragraphs(figure.run.notes, width)] if figure.run.notes else []
 
 
 def _partners(partners: Sequence[Figure], width: int) -> list[RenderableType]:

@@ -8,193 +8,213 @@ expression.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from caveat.figures import Figure
-from caveat.measure import Cdf, OverTime, Series
+from caveat.measure import Cdf, Series
+from caveat.publish.charts_facts import Limit, facts, limit_of, percentiles
 from caveat.publish.charts_head import head_of
 from caveat.publish.charts_style import (
     BLUE,
+    DASHED,
+    DOTTED,
     GREEN,
     GREY,
-    HEIGHT,
+    GRID,
     INK,
     LIMIT,
     ORANGE,
+    SHARES_TO,
     SKY,
     TIME_LABELS,
+    Name,
     Spec,
+    axis_words,
     colours,
+    dashes,
     empty_panel,
     framed,
+    linear_scale,
+    on_axis,
     panel,
     ticks,
     tidy,
     time_scale,
 )
-from caveat.units import format_seconds
 
 Floats = npt.NDArray[np.float64]
 
-# panel, (metric definition, words, colour) of its curves, limit of the conditions; {tpot}: by who counted the tokens
+_DUE, _SENT = Name("from due", BLUE), Name("from sent", ORANGE, DOTTED)
+# panel, (metric definition, look) of its curves, limit of the conditions; {tpot}: by who counted the tokens
 _LATENCIES = (
-    ("Time to first token", (("caveat-ttft", "from due", BLUE), ("caveat-ttft-sent", "from sent", ORANGE)), "ttft"),
-    ("Time per output token after the first", (("{tpot}", "per request", BLUE),), "tpot"),
-    ("Whole request", (("caveat-latency", "from due", BLUE),), "latency"),
-    ("Send lateness: the client's own delay", (("caveat-send-lateness", "due to sent", GREY),), ""),
+    ("Time to first token", (("caveat-ttft", _DUE), ("caveat-ttft-sent", _SENT)), "ttft"),
+    ("Time per output token after the first", (("{tpot}", Name("per request", BLUE)),), "tpot"),
+    ("Whole request, from due", (("caveat-latency", _DUE),), "latency"),
+    ("Send lateness: the client's own delay", (("caveat-send-lateness", Name("due to sent", GREY)),), ""),
 )
+_SHADED = 0.01  # of the run's length: a shorter stretch is not seen
 
 
 def run_chart(figure: Figure, series: Series) -> Spec:
     """The chart of a run whose primary (or chosen) figure heads it."""
     pairs = zip(_distributions(figure, series), _curves(series, figure), strict=True)
-    grid = {"columns": 2, "spacing": {"row": 66, "column": 66}, "bounds": "flush"}  # flush: the axes stand in lines
-    return framed(head_of(figure), {"concat": [one for pair in pairs for one in pair], **grid})
+    return framed(head_of(figure), {"concat": [one for pair in pairs for one in pair], **GRID})
 
 
 def _distributions(figure: Figure, series: Series) -> Iterable[Spec]:
     tpot = next((cdf.definition for cdf in series.cdfs if cdf.definition.startswith("caveat-tpot-")), "")
     for title, curves, limit in _LATENCIES:
-        found = [(series.cdf(name.format(tpot=tpot)), words, colour) for name, words, colour in curves]
-        drawn = [(cdf, words, colour) for cdf, words, colour in found if cdf is not None]
-        limit_s = figure.conditions.number(f"{limit}_limit_s") if limit else None
+        found = [(series.cdf(name.format(tpot=tpot)), look) for name, look in curves]
+        drawn = [(cdf, look) for cdf, look in found if cdf is not None]
         yield (
-            _cdf_panel(title, drawn, figure, limit_s)
+            _cdf_panel(title, drawn, figure, limit_of(figure, limit))
             if drawn
             else empty_panel(title, "no request has the times it needs")
         )
 
 
-def _cdf_panel(title: str, curves: Sequence[tuple[Cdf, str, str]], figure: Figure, limit_s: float | None) -> Spec:
-    """Share of the requests that had at most so long; the run's own percentiles stand on the first curve."""
-    values = np.concatenate([cdf.values_s for cdf, *_ in curves])
-    scale = time_scale([*values.tolist(), *([] if limit_s is None else [limit_s])])
+def _cdf_panel(title: str, curves: Sequence[tuple[Cdf, Name]], figure: Figure, limit: Limit | None) -> Spec:
+    """Share of the requests that had at most so long, with the run's own percentiles as dots and their intervals."""
     first = curves[0][0]
-    x = {
-        "field": "s",
-        "type": "quantitative",
-        "scale": scale,
-        "axis": {"title": None, "labelExpr": TIME_LABELS, **ticks(scale)},
-    }
+    scale, drawn = _latency_scale([cdf for cdf, _ in curves], limit)
+    axis = {"title": axis_words(scale) or None, "titlePadding": 2, "labelExpr": TIME_LABELS, **ticks(scale)}
+    x = {"field": "s", "type": "quantitative", "scale": scale, "axis": axis}
     y = {
         "field": "share",
         "type": "quantitative",
-        "scale": {"domain": [0, 1]},
+        "scale": {"domain": [0, SHARES_TO]},
         "axis": {"title": _of(first), "format": "%", "values": [0, 0.25, 0.5, 0.75, 0.9, 1]},
     }
-    names = [(words, colour) for _, words, colour in curves]
-    dashes = {"domain": [words for words, _ in names], "range": [[1, 0], [3, 4]][: len(names)]}
-    line = {"type": "line", "interpolate": "step-after", "strokeWidth": 2}
-    dash = {"field": "curve", "type": "nominal", "scale": dashes, "legend": None}  # two curves that coincide both show
+    names = [look for _, look in curves]
     layers = [
+        *(_rule({"s": tidy(limit.seconds)}, {"x": x}) for limit in [drawn] if limit is not None),
         {
             "data": {"values": _cdf_points(curves, scale)},
-            "mark": line,
-            "encoding": {"x": x, "y": y, "color": colours(names), "strokeDash": dash},
+            "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2},
+            "encoding": {"x": x, "y": y, "color": colours(names), "strokeDash": dashes(names)},
         },
-        *_limit_layers(limit_s, x),
         *_percentile_layers(figure, first, x, y),
     ]
-    return panel(title, layers, names)
+    return panel(title, layers, [*names, *_limit_name(limit, drawn)], facts(figure, first) or "no percentile")
+
+
+def _latency_scale(cdfs: Sequence[Cdf], limit: Limit | None) -> tuple[Spec, Limit | None]:
+    """The axis, and the limit where it stands on it."""
+    values = np.concatenate([cdf.values_s for cdf in cdfs]).tolist()
+    drawn = limit if limit is not None and on_axis(limit.seconds, min(values), max(values)) else None
+    return time_scale(values + ([drawn.seconds] if drawn else [])), drawn
+
+
+def _limit_name(limit: Limit | None, drawn: Limit | None) -> list[Name]:
+    if limit is None:
+        return []
+    return [Name(limit.words if drawn else f"{limit.words}, off the axis", LIMIT, DASHED, always=True)]
 
 
 def _of(cdf: Cdf) -> str:
-    return f"of {cdf.of:,} requests" + (f" ({cdf.of - cdf.n:,} never)" if cdf.of > cdf.n else "")
+    return f"share of {cdf.of:,} requests" + (f" ({cdf.of - cdf.n:,} never)" if cdf.of > cdf.n else "")
 
 
-def _cdf_points(curves: Sequence[tuple[Cdf, str, str]], scale: Spec) -> list[Spec]:
+def _cdf_points(curves: Sequence[tuple[Cdf, Name]], scale: Spec) -> list[Spec]:
     edge = scale["domain"][0]
     return [
-        {"s": tidy(max(float(value), edge)), "share": tidy(share), "curve": words}
-        for cdf, words, _ in curves
+        {"s": tidy(max(float(value), edge)), "share": tidy(share), "curve": look.words}
+        for cdf, look in curves
         for value, share in [(cdf.values_s[0], 0.0), *zip(cdf.values_s, cdf.shares, strict=True)]
     ]
 
 
-def _limit_layers(limit_s: float | None, x: Spec) -> list[Spec]:
-    if limit_s is None:
-        return []
-    values = {"values": [{"s": tidy(limit_s), "words": f"limit {format_seconds(limit_s)}"}]}
-    rule = {"type": "rule", "color": LIMIT, "strokeDash": [5, 3], "strokeWidth": 1.5}
-    text = {"type": "text", "color": LIMIT, "align": "right", "dx": -5, "y": HEIGHT - 8, "fontSize": 10}
-    return [
-        {"data": values, "mark": rule, "encoding": {"x": x}},
-        {"data": values, "mark": text, "encoding": {"x": x, "text": {"field": "words"}}},
-    ]
+def _rule(value: Spec, encoding: Spec) -> Spec:
+    mark = {"type": "rule", "color": LIMIT, "strokeDash": list(DASHED), "strokeWidth": 1.5}
+    return {"data": {"values": [value]}, "mark": mark, "encoding": encoding}
 
 
 def _percentile_layers(figure: Figure, cdf: Cdf, x: Spec, y: Spec) -> list[Spec]:
-    """The figures of the run that lie on a curve. A percentile that the run could not state is not drawn."""
+    """The figures of the run that lie on a curve: filled with their intervals, hollow where they have none."""
+    found = percentiles(figure, cdf)
     points = [
-        {"s": tidy(row.value), "share": tidy(share * cdf.n / cdf.of), "words": f"{name} {format_seconds(row.value)}"}
-        for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99))
-        if (row := figure.run.row(f"{cdf.definition}.{name}")) is not None
+        {"s": tidy(one.row.value), "share": tidy(one.share), "certain": one.row.spread is not None} for one in found
     ]
-    if not points:
-        return []
-    text = {"type": "text", "align": "left", "dx": 7, "dy": 6, "fontSize": 10, "color": INK}
-    dot = {"type": "point", "filled": True, "color": INK, "size": 26, "opacity": 1}
+    bars = [
+        {"s": tidy(spread.low), "to": tidy(spread.high), "share": tidy(one.share)}
+        for one in found
+        if (spread := one.row.spread) is not None
+    ]
+    look = {"domain": [True, False], "range": [INK, "#ffffff"]}
+    fill = {"field": "certain", "type": "nominal", "scale": look, "legend": None}
+    dot = {"type": "point", "stroke": INK, "strokeWidth": 1.2, "size": 24, "opacity": 1}
+    bar = {"type": "rule", "color": INK, "strokeWidth": 1.2}
     return [
-        {"data": {"values": points}, "mark": dot, "encoding": {"x": x, "y": y}},
-        {"data": {"values": points}, "mark": text, "encoding": {"x": x, "y": y, "text": {"field": "words"}}},
+        {"data": {"values": bars}, "mark": bar, "encoding": {"x": x, "x2": {"field": "to"}, "y": y}},
+        {"data": {"values": points}, "mark": dot, "encoding": {"x": x, "y": y, "fill": fill}},
     ]
 
 
 def _curves(series: Series, figure: Figure) -> Iterable[Spec]:
     """Four panels with one time axis."""
-    over, measured = series.over_time, series.measured_s
-    limit_s = figure.conditions.number("ttft_limit_s")
-    ttft = (("median", over.ttft_p50_s, BLUE), ("p90", over.ttft_p90_s, SKY), ("max", over.ttft_max_s, GREY))
-    rates = [("due", over.due_per_s, GREY), ("succeeded", over.ended_per_s, BLUE)]
+    over = series.over_time
+    ttft = (
+        (Name("median", BLUE), over.ttft_p50_s),
+        (Name("p90", SKY), over.ttft_p90_s),
+        (Name("max", GREY), over.ttft_max_s),
+    )
+    rates = [(Name("due", GREY), over.due_per_s), (Name("succeeded", BLUE), over.ended_per_s)]
     if over.failed_per_s.any():
-        rates.append(("failed", over.failed_per_s, LIMIT))
-    late = (("median", over.lateness_p50_s, BLUE), ("max", over.lateness_max_s, GREY))
-    yield _time_panel("Time to first token, by when requests were due", ttft, over, measured, limit_s, seconds=True)
-    yield _time_panel("Requests per second", rates, over, measured)
-    yield _time_panel("Requests in flight, mean", (("in flight", over.in_flight, GREEN),), over, measured)
-    yield _time_panel("Send lateness, by when requests were due", late, over, measured, seconds=True)
+        rates.append((Name("failed", LIMIT), over.failed_per_s))
+    late = ((Name("median", BLUE), over.lateness_p50_s), (Name("max", GREY), over.lateness_max_s))
+    in_flight = ((Name("in flight", GREEN), over.in_flight),)
+    yield _time_panel("Time to first token, by when requests were due", ttft, series, limit_of(figure, "ttft"), "s")
+    yield _time_panel("Requests per second", rates, series)
+    yield _time_panel("Requests in flight, mean", in_flight, series)
+    yield _time_panel("Send lateness, by when requests were due", late, series, unit="s")
 
 
 def _time_panel(
-    title: str,
-    curves: Sequence[tuple[str, Any, str]],
-    over: OverTime,
-    measured: tuple[float, float],
-    limit_s: float | None = None,
-    *,
-    seconds: bool = False,
+    title: str, curves: Sequence[tuple[Name, Floats]], series: Series, limit: Limit | None = None, unit: str = ""
 ) -> Spec:
     """Curves over the seconds of the run; what is not of the measured window is shaded."""
-    end_s = tidy(float(over.edges_s[-1]))
+    edges_s = series.over_time.edges_s
     points = [
-        {"at": tidy(at), "value": value, "curve": words}
-        for words, values, _ in curves
-        for at, value in _steps(over.edges_s, values)
+        {"at": tidy(at), "value": value, "curve": name.words}
+        for name, values in curves
+        for at, value in _steps(edges_s, values)
     ]
+    shades = _shades(series)
+    known = [value for _, values in curves for value in values[np.isfinite(values)].tolist()]
+    scale, drawn = _value_scale(known, limit, times=bool(unit))
+    words = (
+        "seconds from the start",
+        "shaded: not measured" if shades else "",
+        axis_words(scale, axis="the vertical axis"),
+    )
     x = {
         "field": "at",
         "type": "quantitative",
-        "scale": {"domain": [0, end_s], "nice": False},
-        "axis": {
-            "title": "seconds from the start; shaded: not measured",
-            "titlePadding": 2,
-            "grid": False,
-            "tickCount": 8,
-        },
+        "scale": {"domain": [0, tidy(float(edges_s[-1]))], "nice": False},
+        "axis": {"title": "; ".join(filter(None, words)), "titlePadding": 2, "grid": False, "tickCount": 8},
     }
-    axis: Spec = {"title": None, "tickCount": 4, **({"labelExpr": TIME_LABELS} if seconds else {})}
-    y = {"field": "value", "type": "quantitative", "scale": {"zero": True}, "axis": axis}
-    names = [(words, colour) for words, _, colour in curves]
+    axis: Spec = {"title": None, "tickCount": 4, **({"labelExpr": TIME_LABELS} if unit else {})}
+    y = {"field": "value", "type": "quantitative", "scale": scale, "axis": axis}
+    names = [name for name, _ in curves]
     line = {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5}
+    shade = {"type": "rect", "color": "#f4f0e6"}
     layers = [
-        *_outside_layers(measured, end_s, x),
+        *([{"data": {"values": shades}, "mark": shade, "encoding": {"x": x, "x2": {"field": "to"}}}] if shades else []),
+        *(_rule({"value": tidy(one.seconds)}, {"y": y}) for one in [drawn] if one is not None),
         {"data": {"values": points}, "mark": line, "encoding": {"x": x, "y": y, "color": colours(names)}},
-        *([] if limit_s is None else [_across(limit_s, y)]),
     ]
-    return panel(title, layers, names)
+    return panel(title, layers, [*names, *_limit_name(limit, drawn)])
+
+
+def _value_scale(known: Sequence[float], limit: Limit | None, *, times: bool) -> tuple[Spec, Limit | None]:
+    """Counts and rates from zero; times as near as they are. And the limit where it stands on the axis."""
+    values = known or [0.0]
+    drawn = limit if limit is not None and known and on_axis(limit.seconds, min(values), max(values)) else None
+    ends = [*values, *([drawn.seconds] if drawn else [])]
+    least = min(ends) if times else 0.0
+    return linear_scale(least, max(*ends, 1e-6), least=0.2), drawn
 
 
 def _steps(edges_s: Floats, values: Floats) -> Iterator[tuple[float, float | None]]:
@@ -208,14 +228,8 @@ def _steps(edges_s: Floats, values: Floats) -> Iterator[tuple[float, float | Non
         before = known
 
 
-def _outside_layers(measured: tuple[float, float], end_s: float, x: Spec) -> list[Spec]:
-    """Shades of the time before and after the measured requests."""
-    stretches = ((0.0, measured[0]), (measured[1], end_s))
-    shades = [{"at": tidy(a), "to": tidy(b)} for a, b in stretches if b - a > 0.01 * end_s]
-    encoding = {"x": x, "x2": {"field": "to"}}
-    return [{"data": {"values": shades}, "mark": {"type": "rect", "color": "#f4f0e6"}, "encoding": encoding}]
-
-
-def _across(limit_s: float, y: Spec) -> Spec:
-    rule = {"type": "rule", "color": LIMIT, "strokeDash": [5, 3], "strokeWidth": 1.2}
-    return {"data": {"values": [{"value": tidy(limit_s)}]}, "mark": rule, "encoding": {"y": y}}
+def _shades(series: Series) -> list[Spec]:
+    """The time before and after the measured requests, where there is enough of it to be seen."""
+    end_s = float(series.over_time.edges_s[-1])
+    stretches = ((0.0, series.measured_s[0]), (series.measured_s[1], end_s))
+    return [{"at": tidy(a), "to": tidy(b)} for a, b in stretches if b - a > _SHADED * end_s]

@@ -7,6 +7,7 @@ end the process inside the drawing library) and inside HTML nothing of it can cl
 from __future__ import annotations
 
 import html
+import io
 import json
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +20,7 @@ FORMS = (".png", ".svg", ".html", ".json")
 _OTHER_FORMS = (".pdf", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".htm", ".txt")
 _VERSION = "6.1"  # of Vega-Lite: the one that the specifications are written in
 _PIXELS = 2.0  # for each point of a PNG
+_COLOURS = 256  # of a PNG: a chart has a dozen, the rest are the edges of letters and lines
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -45,9 +47,13 @@ vegaEmbed('#chart', spec, {renderer: 'svg', actions: {export: true, source: fals
 def write_chart(spec: dict[str, Any], path: Path) -> None:
     """Write the chart in the form that the name's ending says.
 
-    UsageError for another ending, and where the library that draws is not installed. Whole or not at all.
+    UsageError for another ending, where the library that draws is not installed, and for a folder that is not there.
+    Whole or not at all.
     """
-    content = chart_bytes(spec, chart_form(path))
+    form = chart_form(path)
+    if not path.parent.is_dir():
+        raise UsageError(f"--plot: found no folder {path.parent}, expected one to write {path.name} in")
+    content = chart_bytes(spec, form)
     new = path.with_name(f".{path.name}.new")
     new.write_bytes(content)
     new.replace(path)
@@ -75,16 +81,28 @@ def chart_bytes(spec: dict[str, Any], form: str) -> bytes:
     if form == ".svg":
         return str(library.vegalite_to_svg(safe, vl_version=_VERSION)).encode()
     if form == ".png":
-        return bytes(library.vegalite_to_png(safe, vl_version=_VERSION, scale=_PIXELS))
+        return _small(bytes(library.vegalite_to_png(safe, vl_version=_VERSION, scale=_PIXELS)))
     return _html(safe, library)
+
+
+def _small(png: bytes) -> bytes:
+    """The same picture in a palette: charts have few colours, and a tenth of the bytes shows them all."""
+    from PIL import Image
+
+    content = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as image:
+        few = image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+    few.save(content, "PNG", optimize=True)
+    return content.getvalue()
 
 
 def _library() -> ModuleType:
     try:
+        import PIL  # noqa: F401  (for PNG; part of the same extra)
         import vl_convert
     except ImportError as error:
         raise UsageError(
-            "drawing PNG, SVG and HTML needs vl-convert, which is not installed",
+            "drawing PNG, SVG and HTML needs vl-convert and Pillow, found not both installed",
             code="extra-missing",
             next="pip install 'caveat[report]'; or --plot alone for the terminal, or --plot FILE.json",
         ) from error

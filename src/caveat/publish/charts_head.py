@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from caveat.figures import Check, Conditions, Figure
+from caveat.figures import Check, Conditions, Figure, Run
 from caveat.publish.carried import carried
 from caveat.publish.text import cut, printable, wrapped
 from caveat.units import format_number
@@ -65,6 +66,13 @@ def marks(figure: Figure) -> tuple[str, ...]:
     return tuple(mark for mark, true in said.items() if true)
 
 
+def untold(run: Run) -> str | None:
+    """Why a simulated run's waiting is not drawn, where its load may be too near to what the model carries."""
+    failed = (one for one in run.validity if one.aspect == "load fraction" and one.outcome == "fail")
+    check = next(failed, None) if run.provenance.origin == "simulated" else None
+    return None if check is None else f"waiting is not drawn: {check.sentence}"
+
+
 def head_of(figure: Figure, *, width: int = 165) -> Head:
     """The head of a chart of one run, in lines of at most `width` characters."""
     known, of = figure.conditions.disclosed()
@@ -72,6 +80,7 @@ def head_of(figure: Figure, *, width: int = 165) -> Head:
         figure.summary(),
         *packed([*conditions(figure), f"{known} of {of} conditions disclosed"], width),
         validity_line(figure),
+        *filter(None, [untold(figure.run)]),
         f"caveats: {', '.join(name for name, _ in carried(figure)) or 'none'}",
         f"{figure.metric.meaning}; {figure.id}",
     )
@@ -90,8 +99,16 @@ def head_of_many(
         f"caveats: {', '.join(dict.fromkeys(name for figure in figures for name, _ in carried(figure))) or 'none'}",
         f"runs: {', '.join(figure.short_id.partition('.')[0] for figure in figures)}",
     )
-    both = tuple(dict.fromkeys(["DERIVED", *(mark for figure in figures for mark in marks(figure))]))
-    return Head(both, printable(title), _folded(said, width), "NOT VALID" in both)
+    return Head(
+        marks_of_many(figures), printable(title), _folded(said, width), all(f.outcome == "fail" for f in figures)
+    )
+
+
+def marks_of_many(figures: Sequence[Figure]) -> tuple[str, ...]:
+    """The marks of derived values from several figures: `1 OF 3 NOT VALID` where not all of them have one."""
+    counts = Counter(mark for figure in figures for mark in marks(figure))
+    counts.pop("DERIVED", None)
+    return ("DERIVED", *(m if n == len(figures) else f"{n} OF {len(figures)} {m}" for m, n in counts.items()))
 
 
 def conditions(figure: Figure, figures: Sequence[Figure] = ()) -> list[str]:

@@ -11,9 +11,11 @@ import numpy.typing as npt
 from caveat.figures import Figure
 from caveat.measure import Cdf, Series
 from caveat.publish.canvas import Axis, Canvas, framed
-from caveat.publish.charts_curve import USER_ROOM, Curve, curve_sentences, hardware
+from caveat.publish.charts_facts import Limit, facts, limit_of
 from caveat.publish.charts_head import Head, head_of, head_of_many
-from caveat.publish.charts_style import time_scale
+from caveat.publish.charts_style import Spec, on_axis, time_scale
+from caveat.publish.curve_points import Curve, curve_sentences, hardware
+from caveat.publish.text import wrapped
 from caveat.units import format_number, format_seconds
 
 _HEIGHT = 6
@@ -33,12 +35,18 @@ def run_text(figure: Figure, series: Series, *, width: int = 100, plain: bool = 
     right = list(_curves(series, column, plain))
     lines = _head_lines(head_of(figure, width=width))
     for pair in zip(left, right, strict=True):
-        lines += ["", *(_beside(*pair, column) if two else [*pair[0], "", *pair[1]])]
+        lines += ["", *(_beside(*_levelled(*pair), column) if two else [*pair[0], "", *pair[1]])]
     return lines
 
 
 def _head_lines(head: Head) -> list[str]:
     return [head.heading, *head.lines]
+
+
+def _levelled(left: Panel, right: Panel) -> tuple[Panel, Panel]:
+    """Both panels with as many lines of words above their canvases, which are equally high."""
+    missing = len(left) - len(right)
+    return [*left[:2], *[""] * -missing, *left[2:]], [*right[:2], *[""] * missing, *right[2:]]
 
 
 def _beside(left: Panel, right: Panel, column: int) -> Panel:
@@ -49,42 +57,48 @@ def _beside(left: Panel, right: Panel, column: int) -> Panel:
 def _distributions(figure: Figure, series: Series, width: int, plain: bool) -> Iterator[Panel]:
     tpot = next((cdf.definition for cdf in series.cdfs if cdf.definition.startswith("caveat-tpot-")), "")
     for title, definition, limit in (
-        ("TTFT from due", "caveat-ttft", "ttft_limit_s"),
-        ("TPOT", tpot, "tpot_limit_s"),
-        ("whole request from due", "caveat-latency", "latency_limit_s"),
+        ("TTFT from due", "caveat-ttft", "ttft"),
+        ("TPOT", tpot, "tpot"),
+        ("whole request from due", "caveat-latency", "latency"),
         ("send lateness", "caveat-send-lateness", ""),
     ):
         cdf = series.cdf(definition)
-        limit_s = figure.conditions.number(limit) if limit else None
         yield (
             [title, "no request has the times"]
             if cdf is None
-            else _cdf_panel(title, cdf, figure, limit_s, width, plain)
+            else _cdf_panel(title, cdf, figure, limit_of(figure, limit), width, plain)
         )
 
 
-def _cdf_panel(title: str, cdf: Cdf, figure: Figure, limit_s: float | None, width: int, plain: bool) -> Panel:
-    scale = time_scale([*cdf.values_s.tolist(), *([] if limit_s is None else [limit_s])])
-    low, high = scale["domain"]
-    canvas = Canvas(width - 6, _HEIGHT, Axis(low, high, log=scale.get("type") == "log"), Axis(0, 1))
+def _cdf_panel(title: str, cdf: Cdf, figure: Figure, limit: Limit | None, width: int, plain: bool) -> Panel:
+    near = limit is not None and on_axis(limit.seconds, float(cdf.values_s[0]), float(cdf.values_s[-1]))
+    scale = time_scale([*cdf.values_s.tolist(), *([limit.seconds] if limit is not None and near else [])])
+    canvas = Canvas(width - 6, _HEIGHT, _axis(scale), Axis(0, 1))
     canvas.steps(cdf.values_s, cdf.shares)
-    limit = ""
-    if limit_s is not None:
-        canvas.rule(limit_s)
-        limit = f", | limit {format_seconds(limit_s)}"
-    ends = (format_seconds(low), format_seconds(high))
-    said = (_percentile(figure, f"{cdf.definition}.{name}", name) for name in ("p50", "p90", "p99"))
+    said = ""
+    if limit is not None:
+        said = f", | {limit.words}" if near else f", {limit.words}, off the axis"
+    if limit is not None and near:
+        canvas.rule(limit.seconds)
     labels = ["100%", *[""] * (_HEIGHT - 2), "0%"]
+    low, high = map(format_seconds, scale["domain"])
     return [
-        f"{title}{limit}",
-        "  ".join(filter(None, said)),
-        *framed(canvas.lines(plain=plain), labels, ends, plain=plain),
+        f"{title}{said}"[:width],
+        *(wrapped(facts(figure, cdf), width, hang=0).splitlines() or [""]),
+        *framed(canvas.lines(plain=plain), labels, (_begin(low, scale), high), plain=plain),
     ]
 
 
-def _percentile(figure: Figure, key: str, name: str) -> str:
-    row = figure.run.row(key)
-    return f"{name} {format_seconds(row.value)}" if row is not None else ""
+def _axis(scale: Spec) -> Axis:
+    low, high = scale["domain"]
+    return Axis(low, high, log=scale.get("type") == "log")
+
+
+def _begin(low: str, scale: Spec) -> str:
+    """What stands where an axis begins: that it is logarithmic, or not from zero."""
+    if scale.get("type") == "log":
+        return f"{low} (logarithmic)"
+    return f"{low} (not 0)" if scale["domain"][0] > 0 else low
 
 
 def _curves(series: Series, width: int, plain: bool) -> Iterator[Panel]:
@@ -120,17 +134,17 @@ def curve_text(curve: Curve, *, width: int = 100, plain: bool = False) -> list[s
 
 
 def _curve_panel(curve: Curve, width: int, plain: bool) -> Panel:
-    high = max(point.system for point in curve.points)
-    label = format_number(high)
-    canvas = Canvas(max(width - len(label) - 2, 20), 12, Axis(0, USER_ROOM * curve.fastest), Axis(0, high))
-    if curve.tpot_limit_s is not None:
-        canvas.rule(1 / curve.tpot_limit_s)
+    users, rates = curve.user_scale, curve.system_scale
+    low, high = (f"{text:>6}" for text in map(format_number, rates["domain"]))
+    canvas = Canvas(max(width - max(len(low), len(high)) - 2, 20), 12, _axis(users), _axis(rates))
+    if curve.limit_drawn is not None:
+        canvas.rule(curve.limit_drawn)
     for sign, point in zip(_signs(curve), curve.points, strict=True):
         canvas.mark(point.user, point.system, sign)
-    labels = [label, *[""] * 10, "0"]
-    ends = (f"0   up: tokens/s {curve.of}, right: tokens/s per user", format_number(USER_ROOM * curve.fastest))
-    lines = framed(canvas.lines(plain=plain), labels, ends, plain=plain)
-    return [*(line.rstrip() for line in lines), *_legend(curve)]
+    begin, end = map(format_number, users["domain"])
+    lines = framed(canvas.lines(plain=plain), [high, *[""] * 10, low], (_begin(begin, users), end), plain=plain)
+    words = f"up: output tokens/s {curve.of}; right: output tokens/s per user"
+    return [*wrapped(words, width, hang=0).splitlines(), *(line.rstrip() for line in lines), *_legend(curve)]
 
 
 def _signs(curve: Curve) -> str:
@@ -144,5 +158,6 @@ def _legend(curve: Curve) -> Sequence[str]:
         for sign, point in zip(_signs(curve), curve.points, strict=True)
     ]
     if curve.tpot_limit_s is not None:
-        said.append(f"|  TPOT limit {format_seconds(curve.tpot_limit_s)}")
+        off = "" if curve.limit_drawn is not None else ", off the axis"
+        said.append(f"|  TPOT limit {format_seconds(curve.tpot_limit_s)}{off}")
     return said

@@ -17,7 +17,20 @@ from caveat.errors import Problem
 from caveat.publish.canvas import Axis, Canvas
 from caveat.publish.canvas import framed as framed_text
 from caveat.publish.charts_head import Head, packed
-from caveat.publish.charts_style import TIME_LABELS, Spec, colours, framed, panel, ticks, tidy
+from caveat.publish.charts_style import (
+    DASHED,
+    GRID,
+    SHARES_TO,
+    SOLID,
+    TIME_LABELS,
+    Name,
+    Spec,
+    colours,
+    framed,
+    panel,
+    ticks,
+    tidy,
+)
 from caveat.publish.text import cut, printable, wrapped
 from caveat.publish.trace_panels import XY, Curve, Panel, Scale, trace_panels
 from caveat.units import format_number, format_seconds
@@ -40,8 +53,7 @@ class TraceChart:
 def trace_chart(description: TraceDescription, problems: Sequence[Problem] = ()) -> TraceChart:
     """The chart of a described trace; `problems` are what reading it found."""
     panels = trace_panels(description)
-    grid = {"columns": 2, "spacing": {"row": 66, "column": 66}, "bounds": "flush"}
-    content = {"concat": [_drawn(one) for one in panels], **grid}
+    content = {"concat": [_drawn(one) for one in panels], **GRID}
     return TraceChart(
         framed(trace_head(description, problems), content),
         lambda width, plain: _text(trace_head(description, problems, width=width), panels, width, plain),
@@ -85,13 +97,19 @@ def _mean(what: str, tokens: dict[str, float]) -> str:
 
 def _drawn(one: Panel) -> Spec:
     """A panel as Vega-Lite: the band below, then the curves, then rules."""
-    x, y = _axis(one.x, "x", "; ".join(filter(None, (one.x_words, one.more)))), _axis(one.y, "y", None)
+    x = _axis(one.x, "x", "; ".join(filter(None, (one.x_words, "logarithmic" if one.x.log else "", one.more))))
+    y = _axis(one.y, "y", one.y_words or None)
     layers = [*_band(one, x, y), *(_line(curve, one, x, y) for curve in one.curves)]
-    return panel(one.title, layers, [(curve.words, curve.colour) for curve in one.curves])
+    return panel(one.title, layers, _names(one))
+
+
+def _names(one: Panel) -> list[Name]:
+    return [Name(curve.words, curve.colour, DASHED if curve.shape == "dashes" else SOLID) for curve in one.curves]
 
 
 def _axis(scale: Scale, field: str, title: str | None) -> Spec:
-    limits: Spec = {"domain": [scale.low, scale.high], "nice": False, "clamp": True}
+    high = SHARES_TO if scale.unit == "share" and scale.high == 1 else scale.high
+    limits: Spec = {"domain": [scale.low, high], "nice": False, "clamp": True}
     if scale.log:
         limits["type"] = "log"
     axis: Spec = {"title": title, "titlePadding": 3, **(ticks(limits) if field == "x" or scale.log else {})}
@@ -112,11 +130,10 @@ def _line(curve: Curve, one: Panel, x: Spec, y: Spec) -> Spec:
     if curve.shape == "steps":
         mark |= {"interpolate": "step-after"}
     if curve.shape == "dashes":
-        mark |= {"strokeDash": [5, 3], "strokeWidth": 1.5}
+        mark |= {"strokeDash": list(DASHED), "strokeWidth": 1.5}
     if curve.shape == "line" and len(values) <= 30:
         mark |= {"point": {"filled": True, "size": 26}}
-    names = [(other.words, other.colour) for other in one.curves]
-    return {"data": {"values": values}, "mark": mark, "encoding": {"x": x, "y": y, "color": colours(names)}}
+    return {"data": {"values": values}, "mark": mark, "encoding": {"x": x, "y": y, "color": colours(_names(one))}}
 
 
 def _within(points: XY, scale: Scale) -> XY:
@@ -164,7 +181,8 @@ def _dots(one: Panel, width: int, plain: bool) -> list[str]:
     lines = framed_text(canvas.lines(plain=plain), [high, *[""] * (_ROWS - 2), low], ends, plain=plain)
     names = ", ".join(f"{'- ' if c.shape == 'dashes' else ''}{c.words}" for c in one.curves if len(one.curves) > 1)
     title = f"{one.title}: {names}" if names else one.title
-    return [title[:width], one.x_words[:width], *lines]
+    axes = f"right: {one.x_words}; up: {one.y_words}" if one.y_words else one.x_words
+    return [title[:width], axes[:width], *lines]
 
 
 def _trace_out(canvas: Canvas, curve: Curve, one: Panel) -> None:

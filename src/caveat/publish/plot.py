@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caveat.errors import InputError, UsageError
 from caveat.figures import SHOWN, Figure, Run
+from caveat.publish.charts_head import untold
 
 if TYPE_CHECKING:
     from caveat.errors import Problem
@@ -53,8 +54,9 @@ def plot_sweep(runs: Sequence[Run]) -> Chart:
     UsageError for a single run, RefusedError for runs of unlike systems or workloads, CannotSayError where fewer
     than two have a rate and a median time per token.
     """
-    from caveat.publish.charts_curve import curve_chart, curve_of
+    from caveat.publish.charts_curve import curve_chart
     from caveat.publish.charts_text import curve_text
+    from caveat.publish.curve_points import curve_of
 
     curve = curve_of(runs)
     figures = tuple(point.figure for point in curve.points)
@@ -69,7 +71,8 @@ def plot_trace(description: TraceDescription, problems: Sequence[Problem] = ()) 
 
 
 def series_of_run(run: Run, folder: Path) -> Series:
-    """The curves of a run of the ledger in `folder`, from the samples that its figures were made of.
+    """The curves of a run of the ledger in `folder`, from the samples that its figures were made of; of a simulated run
+    near saturation those that hold no waiting.
 
     UsageError for a run without samples, InputError where the file is no longer the one that the figures came from.
     """
@@ -85,7 +88,25 @@ def series_of_run(run: Run, folder: Path) -> Series:
     if kept and path.is_file() and kept != _hash(path):
         raise InputError(f"{path}: found other samples than the figures were made of", next="caveat record FOLDER")
     queries = run.conditions.number("queries")
-    return series_of(path, queries=int(queries) if queries else None)
+    found = series_of(path, queries=int(queries) if queries else None)
+    return found if untold(run) is None else _without_waiting(found)
+
+
+def _without_waiting(series: Series) -> Series:
+    """As the figures of such a run are told: no first tokens, no whole requests, no requests under way."""
+    import numpy as np
+
+    over = series.over_time
+    unknown = np.full_like(over.in_flight, np.nan)
+    names = ("in_flight", "ttft_p50_s", "ttft_p90_s", "ttft_max_s")
+    return replace(
+        series,
+        cdfs=tuple(cdf for cdf in series.cdfs if not cdf.definition.startswith(_WAITING)),
+        over_time=replace(over, **dict.fromkeys(names, unknown)),
+    )
+
+
+_WAITING = ("caveat-ttft", "caveat-latency")
 
 
 def _hash(path: Path) -> str:

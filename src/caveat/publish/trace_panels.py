@@ -60,6 +60,7 @@ class Panel:
     x_words: str
     y: Scale
     curves: tuple[Curve, ...]
+    y_words: str = ""
     more: str = ""
     band: tuple[tuple[float, float, float], ...] = ()
 
@@ -125,6 +126,7 @@ def _dispersion(d: TraceDescription) -> Panel:
         title="Index of dispersion of counts",
         x=Scale(tidy(low), tidy(high), log=True, unit="s"),
         x_words="length of the bins",
+        y_words="variance / mean",
         more="shaded: 95 % of Poisson traces of this length",
         y=Scale(tidy(max(_LOWEST, min(values)) / 1.3), tidy(max(values) * 1.3), log=True),
         curves=(
@@ -153,7 +155,8 @@ def _gaps(d: TraceDescription, mean_qps: float) -> Panel:
     return Panel(
         title="Gaps between requests",
         x=Scale(tidy(low), tidy(high), log=True, unit="s"),
-        x_words="share of gaps at most so long",
+        x_words="gap, at most",
+        y_words="share of gaps",
         y=Scale(0.0, 1.0, unit="share"),
         curves=(
             Curve("trace", BLUE, _from_edge(gaps, low)),
@@ -176,7 +179,8 @@ def _lengths(d: TraceDescription) -> Panel:
     return Panel(
         title="Tokens of a request",
         x=Scale(tidy(least), tidy(max(most * 1.1, 2 * least)), log=True),
-        x_words="share of requests with at most so many",
+        x_words="tokens, at most",
+        y_words="share of requests",
         y=Scale(0.0, 1.0, unit="share"),
         curves=tuple(Curve(words, colour, _from_edge(points, least)) for words, colour, points in both),
     )
@@ -188,7 +192,8 @@ def _reuse(points: XY, title: str, words: str, unit: Literal["s", ""]) -> Panel:
         title=title,
         x=Scale(tidy(points[0][0]), tidy(points[-1][0]), log=True, unit=unit),
         x_words=words,
-        more="share of all blocks that a cache would have found",
+        y_words="share of all blocks",
+        more="reused: a cache would have found them",
         y=Scale(0.0, tidy(max(0.05, min(1.0, 1.15 * most))), unit="share"),
         curves=(Curve("reused", BLUE, points, "line"),),
     )
@@ -198,7 +203,8 @@ def _turns(points: XY) -> Panel:
     return Panel(
         title="Turns of a conversation",
         x=Scale(1.0, tidy(max(2.0, 1.1 * points[-1][0])), log=True),
-        x_words="share of conversations with at most so many",
+        x_words="turns, at most",
+        y_words="share of conversations",
         y=Scale(0.0, 1.0, unit="share"),
         curves=(Curve("conversations", BLUE, _from_edge(points, 1.0)),),
     )
@@ -210,7 +216,8 @@ def _between(points: XY) -> Panel:
     return Panel(
         title="From one turn to the next",
         x=Scale(tidy(low), tidy(max(points[-1][0] * 1.1, 10 * low)), log=True, unit="s"),
-        x_words="share of turns that followed within so long",
+        x_words="time from the turn before, at most",
+        y_words="share of turns",
         more="the answer's own time is in it",
         y=Scale(0.0, 1.0, unit="share"),
         curves=(Curve("turns", BLUE, _from_edge(points, low)),),

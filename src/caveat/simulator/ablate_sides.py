@@ -9,12 +9,15 @@ import msgspec
 
 from caveat.errors import InputError, UsageError
 from caveat.simulator.assumed_prefix import with_assumed_prefix
+from caveat.simulator.capacity import Interval
 from caveat.simulator.changed_plans import Independent, OneShape
 from caveat.simulator.disaggregation import Disaggregation
+from caveat.simulator.fleet_table import FleetTable
 from caveat.simulator.model_file import Model, Range
 from caveat.simulator.modelled import server_of
 from caveat.simulator.routers import Routing
 from caveat.simulator.scheduler import Speculation
+from caveat.simulator.standing import standing_of
 from caveat.simulator.step_models import RooflineSteps
 from caveat.simulator.target import SimulatedServer
 from caveat.workload import Plan
@@ -59,10 +62,16 @@ class Assumed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Offer(NamedTuple):
-    """Who is offered what."""
+    """Who is offered what; `model` is the server's as a model file would say it, for its load."""
 
     server: SimulatedServer
     plan: Plan
+    model: Model
+
+    def load(self) -> Interval | None:
+        """Load fraction of the plan on that model; None where the plan sets no rate."""
+        found = standing_of(self.model, self.plan, extrapolate=True).load
+        return None if found is None else found.fraction
 
 
 Maker = Callable[[int | None], Offer]
@@ -97,25 +106,34 @@ class _Case(msgspec.Struct, frozen=True, kw_only=True):
     seats: int | None
     dependent: bool
 
-    def server(
+    def offer(
         self,
         draw: int | None,
+        plan: Plan | None = None,
         *,
         cached: bool = False,
         routing: Routing | None = None,
         speculation: Speculation | None = None,
         disaggregation: Disaggregation | None = None,
-    ) -> SimulatedServer:
-        """The model with all techniques off, but for what is given."""
-        made = server_of(self.model, draw=draw, max_num_seqs=self.seats)
-        scheduler = msgspec.structs.replace(made.scheduler, speculation=speculation, prefix_cache=cached)
-        return SimulatedServer(
-            made.step_time, scheduler, replicas=made.replicas, routing=routing, disaggregation=disaggregation
+    ) -> Offer:
+        """The plan, or another, to the model with all techniques off, but for what is given."""
+        how, replicas = routing or Routing(), self.model.fleet.replicas
+        table = msgspec.structs.replace(self.model.scheduler, speculation=speculation, prefix_cache=cached)
+        fleet = FleetTable(
+            replicas=replicas,
+            router=how.router,
+            stale_s=how.stale_s,
+            most_behind=how.most_behind,
+            disaggregation=disaggregation,
         )
+        if self.seats is not None:
+            table = msgspec.structs.replace(table, max_num_seqs=self.seats)
+        model = msgspec.structs.replace(self.model, scheduler=table, fleet=fleet, prefix_hit=0.0)
+        return Offer(server_of(model, draw=draw), self.plan if plan is None else plan, model)
 
     def plain(self, draw: int | None) -> Offer:
-        """The plan as it is on that."""
-        return Offer(self.server(draw), self.plan)
+        """The plan as it is, all techniques off."""
+        return self.offer(draw)
 
     def cached_plan(self) -> Plan | None:
         """The plan with what its prompts share; None where nobody knows of anything."""
@@ -129,7 +147,12 @@ class _Case(msgspec.Struct, frozen=True, kw_only=True):
 def sides_of(
     model: Model, plan: Plan, assumed: Assumed, techniques: Sequence[Technique], seats: int | None, *, dependent: bool
 ) -> list[Sides]:
-    """A pair for each technique. UsageError for one that there is not."""
+    """A pair for each technique. UsageError for one that there is not, and for several models: a plan is for one."""
+    if model.fleet.several_models is not None:
+        raise UsageError(
+            "ablation: found fleet.several_models, expected one model: what a technique is worth differs between them",
+            next="--set fleet.several_models=none",
+        )
     for name in techniques:
         if name not in TECHNIQUES:
             raise UsageError(f"technique: found {name!r:.60}, expected one of {', '.join(TECHNIQUES)}")
@@ -145,7 +168,7 @@ def _prefix_reuse(case: _Case) -> Sides:
     if plan is None:
         return Sides("prefix reuse", reason=_NOTHING_SHARED)
     assumed = "" if case.plan.block_tokens else "every prompt begins alike for the model's prefix_hit of its length"
-    return Sides("prefix reuse", case.plain, lambda draw: Offer(case.server(draw, cached=True), plan), assumed=assumed)
+    return Sides("prefix reuse", case.plain, lambda draw: case.offer(draw, plan, cached=True), assumed=assumed)
 
 
 def _prefix_routing(case: _Case) -> Sides:
@@ -156,8 +179,8 @@ def _prefix_routing(case: _Case) -> Sides:
     routing = Routing(router="prefix-aware", stale_s=case.assumed.stale_s)
     return Sides(
         "prefix-aware routing",
-        lambda draw: Offer(case.server(draw, cached=True), case.plan),
-        lambda draw: Offer(case.server(draw, cached=True, routing=routing), case.plan),
+        lambda draw: case.offer(draw, cached=True),
+        lambda draw: case.offer(draw, cached=True, routing=routing),
         off_key="prefix reuse",
         assumed=f"both sides with a prefix cache; the router's picture of the caches is {routing.stale_s:g} s old",
     )
@@ -167,9 +190,7 @@ def _routing(case: _Case) -> Sides:
     if case.model.fleet.replicas < 2:
         return Sides("least-outstanding routing", reason=_ONE_REPLICA)
     routing = Routing(router="least-outstanding")
-    return Sides(
-        "least-outstanding routing", case.plain, lambda draw: Offer(case.server(draw, routing=routing), case.plan)
-    )
+    return Sides("least-outstanding routing", case.plain, lambda draw: case.offer(draw, routing=routing))
 
 
 def _speculative(case: _Case) -> Sides:
@@ -181,7 +202,7 @@ def _speculative(case: _Case) -> Sides:
     return Sides(
         "speculative decoding",
         case.plain,
-        lambda draw: Offer(case.server(draw, speculation=chosen), case.plan),
+        lambda draw: case.offer(draw, speculation=chosen),
         assumed=assumed,
     )
 
@@ -190,6 +211,9 @@ def _disaggregated(case: _Case) -> Sides:
     replicas, a = case.model.fleet.replicas, case.assumed
     if replicas < 2:
         return Sides("disaggregation", reason=_ONE_REPLICA)
+    own = case.model.shape().disaggregation
+    if own is not None:
+        return _split(case, own, f"decode replicas by {own.decode_router}; as the model has it")
     step = case.model.step_time
     kv_bytes = a.kv_bytes_per_token
     if kv_bytes is None and isinstance(step, RooflineSteps):
@@ -202,19 +226,26 @@ def _disaggregated(case: _Case) -> Sides:
         kv_bytes_per_token=kv_bytes,
         link_bytes_per_s=a.link_bytes_per_s,
         links=a.links,
+        decode_router="round-robin",  # as the other side has it: one thing is changed
     )
+    return _split(case, split, "round robin everywhere")
+
+
+def _split(case: _Case, split: Disaggregation, said: str) -> Sides:
+    """Pools out of the very replicas that the other side has."""
+    replicas = case.model.fleet.replicas
     return Sides(
         "disaggregation",
         case.plain,
-        lambda draw: Offer(case.server(draw, disaggregation=split), case.plan),
-        assumed=f"{split.prefill_replicas} of {replicas} replicas compute prompts, {a.links} x "
-        f"{a.link_bytes_per_s / 1e9:g} GB/s between the pools",
+        lambda draw: case.offer(draw, disaggregation=split),
+        assumed=f"as many replicas on both sides; on: {split.prefill_replicas} of {replicas} replicas compute prompts, "
+        f"{split.links} x {split.link_bytes_per_s / 1e9:g} GB/s between the pools; {said}",
     )
 
 
 def _prefill_share(case: _Case) -> float:
     """The share of prompts in the work of a full batch."""
-    server = case.server(None)
+    server = case.plain(None).server
     blocks = list(case.plan.blocks())
     prompts = sum(int(block.input_tokens.sum()) for block in blocks)
     answers = sum(int(block.output_tokens.sum()) for block in blocks)
@@ -230,7 +261,7 @@ def _mixed_lengths(case: _Case) -> Sides:
     alike = OneShape(case.plan)
     return Sides(
         "mixed lengths",
-        lambda draw: Offer(case.server(draw), alike),
+        lambda draw: case.offer(draw, alike),
         case.plain,
         off_key="one shape",
         on_key="plain",
@@ -244,7 +275,7 @@ def _arrivals(case: _Case) -> Sides:
     poisson = Independent(case.plan, case.assumed.seed)
     return Sides(
         "arrivals as they came",
-        lambda draw: Offer(case.server(draw), poisson),
+        lambda draw: case.offer(draw, poisson),
         case.plain,
         off_key="independent",
         on_key="plain",

@@ -13,7 +13,8 @@ from caveat.simulator.autoscaling import Autoscaler, Autoscaling
 from caveat.simulator.disaggregation import Disaggregation, Transfers
 from caveat.simulator.failures import Failures, set_failures
 from caveat.simulator.feed import Models
-from caveat.simulator.fleet import Ended, Fleet, Pool, Source
+from caveat.simulator.fleet import Ended, Fleet
+from caveat.simulator.pools import Pool, Source
 from caveat.simulator.replica import Replica
 from caveat.simulator.routers import ROUTERS, Router, Routing
 from caveat.simulator.several_models import SeveralModels, WithItsModel
@@ -52,6 +53,8 @@ class FleetShape(msgspec.Struct, frozen=True, kw_only=True):
     def check(self, replicas: int) -> None:
         """UsageError for switches that do not go together, InputError where they do not fit the number of replicas."""
         split, several = self.disaggregation, self.several_models
+        if split is not None:
+            split.token_s()  # refuses where nobody said what a token weighs
         if split is not None and several is not None:
             raise UsageError(
                 "fleet: found disaggregation with several models, expected one of them",

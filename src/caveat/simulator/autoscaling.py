@@ -11,6 +11,9 @@ itself.
 What it leaves out. Forecasts, limits on how many replicas are made at once, requests that wait outside the fleet.
 
 Limit case. With `min_replicas` as large as the pool, or provisioning that outlasts the run, it is a fixed fleet.
+
+In the load fraction. It is that of all replicas, since they are there once they are ordered. That of the fewest is told
+beside it, with the time that more of them take; where the load is over before they come, the fewest are what counts.
 """
 
 from __future__ import annotations
@@ -22,8 +25,9 @@ from functools import partial
 import msgspec
 
 from caveat.errors import InputError
-from caveat.simulator.fleet import Fleet, Pool
+from caveat.simulator.fleet import Fleet
 from caveat.simulator.instants import fs_from_s
+from caveat.simulator.pools import Pool
 
 
 class Autoscaling(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,8 +46,8 @@ class Autoscaling(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             raise InputError(f"autoscaling: min_replicas: found {self.min_replicas}, expected a number from 1")
         for name, low in (("every_s", 0.001), ("provisioning_s", 0.0), ("down_after_s", 0.0)):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= low):
-                raise InputError(f"autoscaling: {name}: found {value}, expected seconds from {low:g}")
+            if not low <= value <= 1e9:
+                raise InputError(f"autoscaling: {name}: found {value}, expected seconds from {low:g} to 1e9")
 
 
 class Autoscaler:
@@ -83,8 +87,9 @@ class Autoscaler:
         """What is wanted now, and the most that was wanted in the window."""
         pool, replicas = self._pool, self._fleet.replicas
         under_way = sum(replicas[number].outstanding for number in pool.numbers)
-        asked = math.ceil(under_way / self._settings.target_outstanding)
-        wanted = min(max(asked, self._least), len(pool.numbers))
+        most = len(pool.numbers)
+        asked = math.ceil(min(most, under_way / self._settings.target_outstanding))
+        wanted = max(asked, self._least)
         window = self._wanted
         while window and window[-1][1] <= wanted:
             window.pop()
@@ -128,7 +133,7 @@ class Autoscaler:
         """Those that are empty are given back, with what was in their caches."""
         for number in sorted(self._draining):
             replica = self._fleet.replicas[number]
-            if not replica.outstanding:
+            if not (replica.outstanding or replica.kv.used):  # blocks are held until they have been handed over
                 self._draining.discard(number)
                 replica.forget()
                 self._stop_paying(number, now_fs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -16,16 +17,27 @@ import numpy as np
 from caveat import __version__
 from caveat.measure import Samples, columns_of
 from caveat.simulator import measured
+from caveat.simulator.around import around, up_to
+from caveat.simulator.capacity import Interval
 from caveat.simulator.fit_noise import residual_of
 from caveat.simulator.fit_problem import Problem, correlations
 from caveat.simulator.fit_runs import SeenRun, seen_run
 from caveat.simulator.fit_search import Found, draws_of, search, smoothed
 from caveat.simulator.fit_steps import FitForm
+from caveat.simulator.fit_verdict import (
+    Fitted,
+    fit_words,
+    fitted,
+    load_words,
+    refuse_hopeless,
+    refuse_more_at_once,
+    seats_words,
+)
+from caveat.simulator.fleet_table import FleetTable
 from caveat.simulator.length_mix import mix_of
 from caveat.simulator.load import capacity_of
 from caveat.simulator.model_file import (
     FORMAT,
-    FleetTable,
     Model,
     ModelProvenance,
     Overheads,
@@ -36,15 +48,16 @@ from caveat.simulator.model_file import (
     Validated,
 )
 from caveat.simulator.multipliers import Float64
+from caveat.simulator.offered import possible_cv
 from caveat.simulator.step_models import FittedSteps, written
 
 DRAWS = 200
 MOST_OFF = 0.2
 """Median times of a run that was left out may be so far off for the run to count as validation."""
-AROUND = 0.1
-"""A validated range reaches so far beyond the runs: two samples of one workload differ by as much."""
 PRIOR_SHARE, TOGETHER = 0.7, 0.9
 """Of a prior's spread, beyond which a parameter was not learned; correlation beyond which two were not told apart."""
+Origin = Literal["measured", "simulated"]
+"""Whose samples they are: an endpoint's, or another model's."""
 _KINDS = ("ttft_s", "token_s")
 
 
@@ -73,12 +86,13 @@ class HeldOut:
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """A model with what is known of how good it is. `together` names parameters that the runs do not tell apart,
-    `untold` those of which they say nothing."""
+    `untold` those of which they say nothing, `fits` hold the model against the runs that it was made from."""
 
     model: Model
     held_out: tuple[HeldOut, ...]
     untold: tuple[str, ...]
     together: tuple[tuple[str, str], ...]
+    fits: tuple[Fitted, ...] = ()
 
 
 def calibrate(
@@ -91,6 +105,7 @@ def calibrate(
     fleet: FleetTable = FleetTable(),  # noqa: B008  (frozen)
     prefix_hit: float | Range | Unknown | None = None,
     sources: Sequence[str] = (),
+    origin: Origin = "measured",
     draws: int = DRAWS,
 ) -> Calibration:
     """A model from one measured run or several of one endpoint; two at different loads tell steps from batches.
@@ -98,15 +113,19 @@ def calibrate(
     The scheduler must be known (slots, or the limit of the batch): waiting cannot be told from slow steps without.
     `prefix_hit` None takes the share that the server says it found cached, "unknown" where it says nothing. With two
     runs or more each is also predicted from the others, and what held makes the validated range. CannotSayError where
-    a run has too few answers or lost too many, or a limit of the scheduler is not one number.
+    a run has too few answers or lost too many, a limit of the scheduler is not one number, or no engine of this kind
+    gives what was seen.
     """
     scheduler = _of_slots(scheduler)
     chosen = samples if isinstance(samples, list | tuple) else [samples]
     runs = [seen_run(one) for one in chosen]
     problem = _problem(runs, scheduler, fleet)
+    refuse_more_at_once(runs, problem.scheduler.seats() * fleet.replicas)
     found = search(problem)
     smooth = smoothed(found, rng)
     residual = residual_of(found, smooth)
+    fits = fitted(found.problem, found.theta, residual, rng)
+    refuse_hopeless(found.problem, fits)
     told = draws_of(found, smooth, rng, draws)
     steps = _steps(found, _settled(told, residual, rng))
     model = Model(
@@ -117,16 +136,18 @@ def calibrate(
         overheads=Overheads(intake_s=found.problem.form.overhead_s(np.exp(found.theta))),
         scheduler=scheduler,
         prefix_hit=_hit(runs, chosen) if prefix_hit is None else prefix_hit,
-        provenance=ModelProvenance(origin="measured", date=date, tool_version=__version__, sources=tuple(sources)),
+        provenance=ModelProvenance(origin=origin, date=date, tool_version=__version__, sources=tuple(sources)),
         fleet=fleet,
         residual=residual,
     )
     held_out = _held_out(problem, runs, found.problem.form)
     untold, together = _untold(found, told), _together(found, told)
-    provenance = msgspec.structs.replace(model.provenance, note=tuple(_notes(runs, held_out, untold, together)))
+    seats = problem.scheduler.seats() * fleet.replicas
+    notes = [*_notes(runs, fits, held_out, untold, together), *seats_words(runs, seats)]
+    provenance = msgspec.structs.replace(model.provenance, note=tuple(notes))
     good = [runs[one.run] for one in held_out if one.holds]
     model = msgspec.structs.replace(model, provenance=provenance, validated=_validated(model, good))
-    return Calibration(model=model, held_out=held_out, untold=untold, together=together)
+    return Calibration(model=model, held_out=held_out, untold=untold, together=together, fits=fits)
 
 
 def _of_slots(scheduler: SchedulerTable) -> SchedulerTable:
@@ -200,6 +221,7 @@ def _together(found: Found, draws: Float64) -> tuple[tuple[str, str], ...]:
 
 def _notes(
     runs: Sequence[SeenRun],
+    fits: Sequence[Fitted],
     held_out: Sequence[HeldOut],
     untold: Sequence[str],
     together: Sequence[tuple[str, str]],
@@ -209,7 +231,9 @@ def _notes(
         f"{run.mix.input_tokens:.4g} tokens in and {run.mix.output_tokens:.4g} out on average"
         for place, run in enumerate(runs)
     ]
-    notes += [one.words for one in held_out]
+    notes += [*fit_words(fits), *(one.words for one in held_out)]
+    if unmoved := load_words(runs):
+        notes.append(unmoved)
     if untold:
         notes.append(f"the runs say little of {', '.join(untold)}: mostly what was believed before")
     notes += [f"the runs do not tell {one} from {other}" for one, other in together]
@@ -222,27 +246,27 @@ def _counted(run: SeenRun) -> str:
 
 
 def _validated(model: Model, runs: Sequence[SeenRun]) -> Validated:
-    """What the runs that held span, and a little around it; nothing where none did."""
+    """What the runs that held span, and a little around it; nothing where none did. The load is that of all draws."""
     if not runs:
         return Validated()
-    rates = [run.rate_per_s for run in runs]
+    loads = [_load(model, run) for run in runs]
     return Validated(
-        rate_per_s=_around(rates),
-        load_fraction=_around([rate / _capacity(model, run) for rate, run in zip(rates, runs, strict=True)]),
-        concurrency=_around([run.in_flight for run in runs]),
-        input_tokens=_around([run.mix.input_tokens for run in runs]),
-        output_tokens=_around([run.mix.output_tokens for run in runs]),
+        rate_per_s=around([run.rate_per_s for run in runs]),
+        load_fraction=around([end for one in loads for end in (one.low, one.high)]),
+        concurrency=around([run.in_flight for run in runs]),
+        input_tokens=around([run.mix.input_tokens for run in runs]),
+        output_tokens=around([run.mix.output_tokens for run in runs]),
+        input_cv=up_to([possible_cv(run.answers.input_tokens) for run in runs]),
+        output_cv=up_to([possible_cv(run.answers.output_tokens) for run in runs]),
+        arrival_cv=up_to([possible_cv(np.diff(run.sent_s)) for run in runs]),
+        basis=f"{len(runs)} of its runs, each predicted from the others, and a tenth around",
     )
 
 
-def _capacity(model: Model, run: SeenRun) -> float:
-    """Of requests like those of the run, with what of their prompts was computed."""
+def _load(model: Model, run: SeenRun) -> Interval:
+    """At the rate of the run, of requests like its own, with what of their prompts was computed."""
     inputs, outputs = run.answers.input_tokens.astype(np.int64), run.answers.output_tokens.astype(np.int64)
     found = capacity_of(
         model, lambda hit: mix_of(inputs, outputs, prefix_hit=hit), prefix_hit=max(0.0, run.cached_share)
     )
-    return found.rate_per_s.median
-
-
-def _around(values: Sequence[float]) -> Range:
-    return Range(low=min(values) * (1 - AROUND), high=max(values) * (1 + AROUND))
+    return found.load_fraction(run.rate_per_s)

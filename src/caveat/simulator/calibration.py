@@ -16,16 +16,22 @@ from caveat.errors import CannotSayError
 from caveat.figures import Run
 from caveat.measure import Samples
 from caveat.simulator import measured
+from caveat.simulator.around import around, up_to
 from caveat.simulator.evidence import Evidence, closed_loop, offline
+from caveat.simulator.fit_problem import Problem
+from caveat.simulator.fit_runs import SeenRun, seen_run
+from caveat.simulator.fit_steps import FitForm
+from caveat.simulator.fit_verdict import fit_words, fitted, load_words, refuse_hopeless
+from caveat.simulator.fleet_table import FleetTable
 from caveat.simulator.grades import Grade
 from caveat.simulator.length_mix import LengthMix, mix_of_means
 from caveat.simulator.model_file import (
     FORMAT,
-    FleetTable,
     Model,
     ModelProvenance,
     Overheads,
     Range,
+    Residual,
     SchedulerTable,
     Validated,
 )
@@ -40,10 +46,19 @@ from caveat.simulator.published import (
     offline_of,
     point_of,
 )
+from caveat.simulator.routers import Routing
 from caveat.simulator.step_models import MeasuredSteps, RooflineSteps, StepModel
 
 UNKNOWN = SchedulerTable(max_num_seqs="unknown")
 Hit = float | Range | Literal["unknown"]
+
+LENGTHS_CV = 1.0
+"""Standard deviation by mean of the lengths of a benchmark, which no published run states: about that of its data."""
+
+_NOT_HELD_OUT = (
+    "without scheduler.max_num_seqs waiting is not simulated, and no run was predicted from the others: give it, and "
+    "what holds makes a validated range"
+)
 
 
 def from_samples(
@@ -55,18 +70,39 @@ def from_samples(
     scheduler: SchedulerTable = UNKNOWN,
     prefix_hit: Hit = "unknown",
     sources: Sequence[str] = (),
+    origin: Literal["measured", "simulated"] = "measured",
 ) -> Model:
     """Grade A: one affine step from every answer of one run or several, with no facts of the hardware.
 
     The range in which it was validated is left empty: it is for whoever holds it against another run to fill in.
-    CannotSayError where a run has too few answers.
+    CannotSayError where a run has too few answers or lost too many, and where the model does not give what was seen,
+    with a seat for every request: rows know nothing of waiting.
     """
-    runs = samples if isinstance(samples, list | tuple) else [samples]
-    answers = [measured.answers_of(run) for run in runs]
-    evidence = [row for one in answers for row in measured.evidence_of(one)]
-    posterior = fit(evidence, rng, priors=measured.priors_of(answers[0]))
-    provenance = ModelProvenance(origin="measured", date=date, tool_version=__version__, sources=tuple(sources))
+    runs = [seen_run(one) for one in (samples if isinstance(samples, list | tuple) else [samples])]
+    evidence = [row for run in runs for row in measured.evidence_of(run.answers)]
+    posterior = fit(evidence, rng, priors=measured.priors_of(runs[0].answers))
+    notes = _fit_notes(runs, posterior, scheduler)
+    provenance = ModelProvenance(
+        origin=origin, date=date, tool_version=__version__, sources=tuple(sources), note=tuple(notes)
+    )
     return _model(name, "A", MeasuredSteps.of(posterior), posterior, scheduler, prefix_hit, provenance)
+
+
+def _fit_notes(runs: Sequence[SeenRun], posterior: Posterior, scheduler: SchedulerTable) -> list[str]:
+    """What the fit is worth, by serving the runs without a limit of the batch."""
+    free = msgspec.structs.replace(scheduler, max_num_seqs=max(map(len, runs)), static_slots=None)
+    problem = Problem(
+        runs=runs,
+        form=FitForm(),
+        priors=measured.priors_of(runs[0].answers),
+        scheduler=free.scheduler(Overheads(intake_s=0.0)),
+        replicas=1,
+        routing=Routing(),
+    )
+    fits = fitted(problem, np.log(posterior.mode), Residual(), np.random.default_rng(0))
+    refuse_hopeless(problem, fits, limit_known=False)
+    unmoved = load_words(runs)
+    return [*fit_words(fits), *([unmoved] if unmoved else []), _NOT_HELD_OUT]
 
 
 def from_data_sheets(
@@ -228,15 +264,26 @@ def _layout_notes(layout: Layout) -> tuple[str, ...]:
 
 
 def _seen_range(points: Sequence[Point], input_tokens: float) -> Validated:
-    """Lengths and loads of the published points: what other systems were predicted at, nothing beyond."""
+    """Lengths and loads of the published points and a tenth around: at such, other systems were predicted. Nothing
+    beyond: from one point to the other load of the same system, and to other lengths, errors of a third were seen.
+    """
     if not points:
         return Validated()
-    outputs = [one.output_tokens for one in points]
-    concurrency = [one.sequences for one in points]
-    rates = [one.rate_per_s for one in points]
     return Validated(
-        rate_per_s=Range(low=min(rates), high=max(rates)),
-        concurrency=Range(low=min(concurrency), high=max(concurrency)),
-        input_tokens=Range(low=input_tokens, high=input_tokens),
-        output_tokens=Range(low=min(outputs), high=max(outputs)),
+        rate_per_s=around([one.rate_per_s for one in points]),
+        concurrency=around([one.sequences for one in points]),
+        input_tokens=around([input_tokens]),
+        output_tokens=around([one.output_tokens for one in points]),
+        input_cv=up_to([LENGTHS_CV]),
+        output_cv=up_to([LENGTHS_CV]),
+        arrival_cv=up_to([1.0]),  # Poisson, by the rules of both scenarios
+        basis=_RANGE_BASIS[len({one.scenario for one in points}) > 1],
     )
+
+
+_RANGE_BASIS = {
+    False: "one published load, and a tenth around it: a second one of the same system, Interactive beside Server, "
+    "makes it a range; spreads of lengths up to their mean are assumed",
+    True: "the published loads of one system, what lies between them, and a tenth around; spreads of lengths up to "
+    "their mean are assumed",
+}

@@ -3,22 +3,20 @@
 For an affine step a + b prompt tokens + c sequences + d context, B sequences at most, prompts of I tokens and
 answers of O: the rate is 1 / (E[O] (a/B + c + d ctx) + b E[I]), ctx = E[I O + O^2/2] / E[O]. Here the same for
 pieces: B sequences give B tokens a step, so the rate is B / (E[O] t(B)), t(B) a step with its share of prompts.
-Prompts share steps with decoding (continuous batching with chunked prefill). Engines that stop to prefill carry less.
+That is enough for published figures, which say no more of an engine. What a replica of a model file carries by its
+own settings is in saturated.py; a fleet of several parts carries what its narrowest part does: parts.py.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
 
 import msgspec
 
 from caveat.errors import CannotSayError, InputError
 from caveat.simulator.length_mix import LengthMix
 from caveat.simulator.step_time import StepTime
-
-T = TypeVar("T")
 
 PREDICTABLE_TO = 0.9
 """Load fraction at whose upper end first-token times are no longer told: their error has no bound there."""
@@ -42,18 +40,61 @@ class BatchLimit(msgspec.Struct, frozen=True, kw_only=True):
     by: str
 
 
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a fleet, and what it can carry.
+
+    replicas, least   that it has, and that are there when autoscaling has given up all it may; 0: none, it is links
+    rates             of the whole fleet, in requests/s, at which this part is full: one for each draw
+    batch             what limits the batch of its replicas; None: it has none
+    """
+
+    name: str
+    replicas: int
+    least: int
+    rates: tuple[float, ...]
+    batch: BatchLimit | None
+
+    @property
+    def rate_per_s(self) -> Interval:
+        """Over the draws."""
+        return interval_of(self.rates)
+
+    def with_replicas(self, count: int) -> tuple[float, ...]:
+        """The rates with so many of its replicas; links are what they are."""
+        return tuple(rate * (count / self.replicas) for rate in self.rates) if self.replicas else self.rates
+
+
 class Capacity(msgspec.Struct, frozen=True, kw_only=True):
-    """The largest rate of one fleet in requests/s, with its range, and what limits the batch."""
+    """The largest rate of one fleet in requests/s, with its range, and what limits the batch.
+
+    parts      of the fleet, of which the first to be full sets the rate; empty where nobody looked at parts
+    at_least   rate with the fewest replicas that autoscaling keeps; None: there is no autoscaling
+    one_down   rate while the replica is down whose part feels it most; None: none fails. 0 where nobody is left
+    """
 
     rate_per_s: Interval
     batch: BatchLimit
+    parts: tuple[Part, ...] = ()
+    at_least: Interval | None = None
+    one_down: Interval | None = None
 
     def load_fraction(self, rate_per_s: float) -> Interval:
         """Rate / capacity, with its range. Above 1 the queue grows without end."""
         if not (math.isfinite(rate_per_s) and rate_per_s > 0):
             raise InputError(f"rate: found {rate_per_s}, expected more than 0 requests/s")
-        c = self.rate_per_s
-        return Interval(low=rate_per_s / c.high, median=rate_per_s / c.median, high=rate_per_s / c.low)
+        return fraction_of(rate_per_s, self.rate_per_s)
+
+
+def fraction_of(rate_per_s: float, capacity_per_s: Interval) -> Interval:
+    """Rate / capacity with the range of the capacity, endless where nothing is carried."""
+    c = capacity_per_s
+    low, median, high = (over(rate_per_s, carried) for carried in (c.high, c.median, c.low))
+    return Interval(low=low, median=median, high=high)
+
+
+def over(whole: float, part: float) -> float:
+    """whole / part, endless where the part is nothing."""
+    return whole / part if part > 0 else math.inf
 
 
 def batch_limit(
@@ -103,9 +144,17 @@ def mean_step_s(step_time: StepTime, mix: LengthMix, sequences: float) -> float:
     )
 
 
+def prompt_batch_s(step_time: StepTime, mix: LengthMix, prompts: float) -> float:
+    """A step that computes so many prompts of this mix, or parts of prompts as long together, and nothing else."""
+    tokens = prompts * mix.prompt_tokens
+    piece = step_time.piece(int(tokens))
+    return piece.step_s + piece.prompt_token_s * tokens + piece.prompt_pair_s * prompts * mix.prompt_pairs
+
+
 def largest_rate(step_time: StepTime, mix: LengthMix, sequences: float) -> float:
-    """Requests/s that one replica carries with at most so many sequences: B / (E[O] t(B))."""
-    return sequences / (mix.output_tokens * mean_step_s(step_time, mix, sequences))
+    """Requests/s that one replica carries with at most so many sequences: B / (E[O] t(B)). Endless where no step takes
+    any time."""
+    return over(sequences, mix.output_tokens * mean_step_s(step_time, mix, sequences))
 
 
 def steady_sequences(step_time: StepTime, mix: LengthMix, rate_per_s: float, limit: float) -> float | None:
@@ -126,24 +175,29 @@ def steady_sequences(step_time: StepTime, mix: LengthMix, rate_per_s: float, lim
     return high
 
 
-def capacity(
-    step_times: Sequence[StepTime], mixes: Sequence[LengthMix], limits: Sequence[BatchLimit], *, replicas: int = 1
-) -> Capacity:
-    """The largest rate over draws of the step time.
+def capacity(parts: Sequence[Part], *, scaled: bool = False, works: float | None = None) -> Capacity:
+    """Of the parts of a fleet, draw by draw the least of theirs. `scaled`: also with the fewest replicas; `works`: also
+    while one is down, where `works` is the share of time, counted in the rates, in which none of them is."""
+    tightest = min(parts, key=lambda part: part.rate_per_s.median)
+    batch = tightest.batch or BatchLimit(sequences=math.inf, by="links between the pools")
+    if len(parts) > 1 and tightest.batch is not None:
+        batch = BatchLimit(sequences=batch.sequences, by=f"{batch.by} ({tightest.name})")
+    down = None
+    if works is not None:
+        fewer = (part.with_replicas(part.replicas - 1) for part in parts if part.replicas)
+        links = (part.rates for part in parts if not part.replicas)
+        down = _least([*(tuple(rate / works for rate in rates) for rates in fewer), *links])
+    return Capacity(
+        rate_per_s=_least([part.rates for part in parts]),
+        batch=batch,
+        parts=tuple(parts),
+        at_least=_least([part.with_replicas(part.least) for part in parts]) if scaled else None,
+        one_down=down,
+    )
 
-    `mixes` and `limits` have one entry, or one for each draw where a prefix hit or a limit is itself a range.
-    """
-    count = len(step_times)
-    draws = zip(step_times, _each("mixes", mixes, count), _each("limits", limits, count), strict=True)
-    rates = [replicas * largest_rate(one, mix, limit.sequences) for one, mix, limit in draws]
-    middle = sorted(limits, key=lambda limit: limit.sequences)[len(limits) // 2]
-    return Capacity(rate_per_s=interval_of(rates), batch=middle)
 
-
-def _each(name: str, values: Sequence[T], count: int) -> Sequence[T]:
-    if len(values) not in (1, count):
-        raise InputError(f"capacity: found {len(values)} {name} for {count} step times, expected 1 or as many")
-    return values if len(values) == count else [values[0]] * count
+def _least(rates: Sequence[Sequence[float]]) -> Interval:
+    return interval_of(min(draw) for draw in zip(*rates, strict=True))
 
 
 def interval_of(values: Iterable[float]) -> Interval:

@@ -6,13 +6,15 @@ the file leaves open (unknown, or a range that holds it) changes nothing of that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
 from caveat.errors import CaveatError, InputError, UsageError
-from caveat.simulator.model_file import FleetTable, Model, Range, SchedulerTable, Validated
+from caveat.simulator.fleet_table import FleetTable
+from caveat.simulator.model_file import Model, Range, SchedulerTable, Validated
 
 T = TypeVar("T", SchedulerTable, FleetTable)
 
@@ -27,8 +29,8 @@ _NEXT = "docs/models.md shows the keys and their values"
 
 def changed(model: Model, settings: Mapping[str, str]) -> Model:
     """The model with values by dotted key: `fleet.replicas` = `8`, `prefix_hit` = `{low=0.1, high=0.3}`, `none` for no
-    limit. Values are TOML; a bare word is a text. UsageError for a key that there is not, InputError for a value that
-    the model refuses.
+    limit. Values are TOML; a bare word is a text. A key of a switch that is off, `fleet.autoscaling.min_replicas`,
+    switches it on. UsageError for a key that there is not, InputError for a value that the model refuses.
     """
     if not settings:
         return model
@@ -54,8 +56,16 @@ def scheduler_of(settings: Mapping[str, str]) -> SchedulerTable:
 
 
 def fleet_of(settings: Mapping[str, str]) -> FleetTable:
-    """A fleet from its settings by key; one replica where nobody said more. UsageError for a key that there is not."""
-    return _table("fleet", FleetTable, {}, settings)
+    """A fleet to calibrate on, from its settings by key; one replica where nobody said more. UsageError for a key that
+    there is not, and for a switch: what a run showed is laid to alike replicas.
+    """
+    made = _table("fleet", FleetTable, {}, settings)
+    if made.switches:
+        raise UsageError(
+            f"--set: found fleet.{made.switches[0]}, expected alike replicas to calibrate on",
+            next="calibrate without it, and set it when simulating",
+        )
+    return made
 
 
 def _table(name: str, kind: type[T], usual: Mapping[str, Any], settings: Mapping[str, str]) -> T:
@@ -92,6 +102,8 @@ def _set(plain: dict[str, Any], key: str, value: Any) -> None:
     *path, last = key.split(".")
     table = plain
     for name in path:
+        if table[name] is None:
+            table[name] = {}
         table = table[name]
     table[last] = value
 
@@ -102,12 +114,30 @@ def _at(plain: dict[str, Any], key: str) -> Any:
     if names[0] not in TABLES:
         raise UsageError(f"--set: found {key[:_SHOWN]!r}, expected a key of {', '.join(TABLES)}")
     found: Any = plain
+    kind: Any = Model
     for name in names:
-        if not isinstance(found, dict) or name not in found:
-            known = ", ".join(found) if isinstance(found, dict) else "no further keys"
-            raise UsageError(f"--set: found {key[:_SHOWN]!r}, expected at {name[:_SHOWN]!r} one of: {known}")
-        found = found[name]
+        known = _keys(found, kind)
+        if name not in known:
+            said = ", ".join(known) or "no further keys"
+            raise UsageError(f"--set: found {key[:_SHOWN]!r}, expected at {name[:_SHOWN]!r} one of: {said}")
+        found, kind = (found or {}).get(name), _table_of(kind, name)
     return found
+
+
+def _keys(found: Any, kind: Any) -> Sequence[str]:
+    """The keys of a table; of one that is left out, those that it would have."""
+    if isinstance(found, dict):
+        return tuple(found)
+    return tuple(field.name for field in msgspec.structs.fields(kind)) if found is None and kind is not None else ()
+
+
+def _table_of(kind: Any, name: str) -> Any:
+    """The record that a field of a record holds, or may hold; None where that is none, or not one alone."""
+    fields = {field.name: field.type for field in msgspec.structs.fields(kind)} if kind is not None else {}
+    found = fields.get(name)
+    choices = get_args(found) if get_origin(found) in (Union, UnionType) else (found,)
+    records = [one for one in choices if isinstance(one, type) and issubclass(one, msgspec.Struct)]
+    return records[0] if len(records) == 1 else None
 
 
 def _value(text: str) -> Any:

@@ -10,7 +10,8 @@ from caveat.simulator.scheduler import Speculation
 from caveat.simulator.step_time import StepTime
 
 Coefficients = tuple[int, int, int, int, int]
-"""Femtoseconds of a step, a prompt token, a pair, a decoding sequence (its draft with it), a token of context."""
+"""Femtoseconds of a step, a prompt token, a pair, a decoding sequence (its draft with it), a token of context, with
+which every token of a draft makes a pair."""
 
 
 class StepCost:
@@ -33,7 +34,7 @@ class StepCost:
                     token_fs,
                     fs_from_s(piece.prompt_pair_s),
                     fs_from_s(piece.sequence_s) + sequence_fs + draft * token_fs,
-                    fs_from_s(piece.context_token_s),
+                    fs_from_s(piece.context_token_s) + draft * fs_from_s(piece.prompt_pair_s),
                 )
             )
         self.only = self._pieces[0] if len(self._pieces) == 1 else None

@@ -10,11 +10,13 @@ sets aside before they come, or has already; a first token that only the decode 
 
 Limit case. A request alone with a transfer that takes no time ends when it would on one replica. Answers of one token
 never travel. With links as the bottleneck, waits for them are those of a queue with as many servers.
+
+In the load fraction. Each pool has one, and so have the links; the largest is the answer, and all are told. Every
+prompt counts as one that travels.
 """
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from heapq import heapreplace
 from typing import Literal
@@ -22,8 +24,9 @@ from typing import Literal
 import msgspec
 
 from caveat.errors import InputError
-from caveat.simulator.fleet import Fleet, Pool
+from caveat.simulator.fleet import Fleet
 from caveat.simulator.instants import fs_from_s
+from caveat.simulator.pools import Pool
 from caveat.simulator.replica import Replica
 from caveat.simulator.request import Request
 
@@ -34,15 +37,15 @@ class Disaggregation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Two pools and what lies between them.
 
     prefill_replicas     of the fleet's replicas, the first so many compute prompts; the others decode
-    kv_bytes_per_token   keys and values of a token, over all layers
+    kv_bytes_per_token   keys and values of a token, over all layers; None, in a model file: by its model's shape
     link_bytes_per_s     of one link; `links` of them are shared by all transfers, each of which takes one
     latency_s            of a transfer, beside its bytes; it holds no link
     decode_router        how requests are spread over the decode replicas; those on their way count as under way
     """
 
     prefill_replicas: int
-    kv_bytes_per_token: float
     link_bytes_per_s: float
+    kv_bytes_per_token: float | None = None
     links: int = 1
     latency_s: float = 0.0
     decode_router: Literal["round-robin", "random", "least-outstanding", "power-of-two"] = "least-outstanding"
@@ -52,13 +55,22 @@ class Disaggregation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             raise InputError(f"disaggregation: prefill_replicas: found {self.prefill_replicas}, expected 1 or more")
         if not 1 <= self.links <= _MOST_LINKS:
             raise InputError(f"disaggregation: links: found {self.links}, expected a number from 1 to {_MOST_LINKS:,}")
-        for name, low in (("kv_bytes_per_token", 0.0), ("link_bytes_per_s", 1.0), ("latency_s", 0.0)):
+        for name, low, high in (
+            ("kv_bytes_per_token", 0.0, 1e15),
+            ("link_bytes_per_s", 1.0, 1e18),
+            ("latency_s", 0.0, 1e6),
+        ):
             value = getattr(self, name)
-            if not (math.isfinite(value) and low <= value):
-                raise InputError(f"disaggregation: {name}: found {value}, expected a number from {low:g}")
+            if value is not None and not low <= value <= high:
+                raise InputError(f"disaggregation: {name}: found {value}, expected a number from {low:g} to {high:g}")
 
     def token_s(self) -> float:
-        """What a link needs for the keys and values of one token."""
+        """What a link needs for the keys and values of one token. InputError where nobody said how many bytes."""
+        if self.kv_bytes_per_token is None:
+            raise InputError(
+                "disaggregation: kv_bytes_per_token: found none, expected the bytes of keys and values of a token",
+                next="layers x 2 x KV heads x head size x bytes of a number",
+            )
         return self.kv_bytes_per_token / self.link_bytes_per_s
 
 

@@ -45,7 +45,7 @@ def step_coefficients(basis: Basis, mix: LengthMix, sequences: float) -> Float64
     prompt_tokens = sequences * mix.prompt_tokens_per_token
     pairs = sequences * mix.prompt_pairs_per_token
     memory_s = basis.read_s(sequences + prompt_tokens) + basis.context_token_s * sequences * mix.context_tokens
-    prefill_s = basis.prompt_token_s * prompt_tokens + basis.prompt_pair_s * pairs
+    prefill_s = basis.prompt_s * prompt_tokens + basis.prompt_pair_s * pairs
     return np.array([memory_s, prefill_s, float(basis.layers), sequences, 0.0])
 
 

@@ -11,6 +11,10 @@ keys and values.
 
 Limit case. A rate of 0 (None) and no outages: nothing changes. Failures of replicas that take no requests change
 nothing for anybody.
+
+In the load fraction. Replicas carry their rate for the share of time in which they work, mean_between_s /
+(mean_between_s + mean_repair_s); outages at given times are no share. The load while one is down is told beside it: the
+one whose part of the fleet feels it most. Work that is done again is not counted.
 """
 
 from __future__ import annotations

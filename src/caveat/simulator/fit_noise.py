@@ -23,13 +23,13 @@ MOST_SD = 1.0
 
 
 def residual_of(found: Found, smooth: Smooth) -> Residual:
-    """Standard deviations of logarithms. Where no run could be compared request by request, single requests get none:
-    the model's own spread is all that is known."""
+    """Standard deviations of logarithms. Where no run could be compared request by request, single requests get what
+    the model's own spread lacks of the one seen."""
     pieces = list(_pieces(found.parts, smooth))
     return Residual(
         condition_sd=_condition_sd([missed for part, missed, _ in pieces if part.kind == "token_s"]),
-        ttft_sd=_request_sd([(m, sd) for part, m, sd in pieces if part.kind == "ttft_s" and part.aligned]),
-        token_sd=_request_sd([(m, sd) for part, m, sd in pieces if part.kind == "token_s" and part.aligned]),
+        ttft_sd=_noise_sd(found, pieces, "ttft_s"),
+        token_sd=_noise_sd(found, pieces, "token_s"),
     )
 
 
@@ -42,10 +42,24 @@ def _pieces(parts: Sequence[Part], smooth: Smooth) -> list[tuple[Part, Float64, 
     ]
 
 
+def _noise_sd(found: Found, pieces: Sequence[tuple[Part, Float64, Float64]], kind: str) -> float:
+    aligned = [(missed, sd) for part, missed, sd in pieces if part.kind == kind and part.aligned]
+    return _request_sd(aligned) if aligned else _lacking_sd(found, kind)
+
+
+def _lacking_sd(found: Found, kind: str) -> float:
+    """What noise the modelled times want to be as wide as those seen, in the run that wants least."""
+    lacking = []
+    for run, times in zip(found.problem.runs, found.problem.times(found.theta), strict=True):
+        both = np.array([getattr(run.seen, kind), getattr(times, kind)])
+        seen, model = np.log(both[:, (np.isfinite(both) & (both > 0)).all(axis=0)])
+        if len(seen):
+            lacking.append(_spread(seen) ** 2 - _spread(model) ** 2)
+    return min(MOST_SD, float(np.sqrt(max(0.0, min(lacking, default=0.0)))))
+
+
 def _request_sd(runs: Sequence[tuple[Float64, Float64]]) -> float:
     """From the calmest run: in others a request is also off because those before it were."""
-    if not runs:
-        return 0.0
     found = [_spread(missed) ** 2 - float(np.mean(np.square(sd))) for missed, sd in runs]
     return min(MOST_SD, float(np.sqrt(max(0.0, min(found)))))
 

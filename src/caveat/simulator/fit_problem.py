@@ -26,6 +26,8 @@ SHORT_TOKENS = 4.0
 """Tokens after the first at which a time per token weighs half: the ends of a short answer fall anywhere in a step."""
 LARGE_LOG = 3.0
 """Of a request that the model never serves: 20 seconds."""
+LEAST_S = 1e-15
+"""A femtosecond, in which the simulation counts."""
 BLOCKS = 16
 """Stretches of consecutive requests of a run that a bootstrap draws from."""
 
@@ -77,8 +79,10 @@ class Problem:
         return np.array([prior.sd for prior in self.priors])
 
     def times(self, theta: Float64) -> list[Times]:
-        """Every run as the model with these parameters serves it."""
-        step_time, overhead_s = self.form.step_time(np.exp(theta)), self.form.overhead_s(np.exp(theta))
+        """Every run as the model with these parameters serves it. None of them is longer than the longest run."""
+        longest_s = max(run.span_s for run in self.runs)
+        parameters = np.clip(np.exp(np.minimum(theta, np.log(longest_s))), LEAST_S, None)
+        step_time, overhead_s = self.form.step_time(parameters), self.form.overhead_s(parameters)
         scheduler = scheduler_with(self.scheduler, overhead_s)
         return [served(run, step_time, scheduler, replicas=self.replicas, routing=self.routing) for run in self.runs]
 

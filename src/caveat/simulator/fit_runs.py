@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caveat.errors import CannotSayError
-from caveat.measure import Samples, columns_of
+from caveat.measure import SampleColumns, Samples, columns_of
 from caveat.simulator.feed import Feed
 from caveat.simulator.fleet import Fleet
 from caveat.simulator.instants import FS_PER_S
@@ -26,10 +26,14 @@ from caveat.simulator.request import Request
 from caveat.simulator.routers import ROUTERS, Routing
 from caveat.simulator.scheduler import Scheduler
 from caveat.simulator.step_time import StepTime
+from caveat.units import NS_PER_S, format_seconds
 from caveat.workload import PlanBlock
 
 MOST_LOST = 0.05
 """Share of requests without an answer beyond which a run is not learned from: their work is not in its samples."""
+
+MOST_STALL = 0.1
+"""Share of the median TTFT that a client may take to read a first token."""
 
 MOST_ANSWERS = 800
 """A fit serves a run some thousand times, and looks at its first so many answers. The linear rows that it begins with
@@ -103,6 +107,11 @@ class SeenRun:
         return (len(self) - 1) / max(1e-9, float(self.sent_s[-1]))
 
     @property
+    def span_s(self) -> float:
+        """From the first request to the last token, of all its answers."""
+        return max(1e-9, float(self.answers.last_s.max() - self.answers.sent_s.min()))
+
+    @property
     def in_flight(self) -> float:
         """Mean number of requests under way."""
         busy_s = self.seen.ttft_s + np.nan_to_num(self.seen.token_s) * (self.output_tokens - 1)
@@ -120,7 +129,23 @@ def seen_run(samples: Samples) -> SeenRun:
             f"expected at most {MOST_LOST:.0%}: what they cost the server is not in the samples",
             next="a run at a lower rate",
         )
+    _refuse_stalled(columns, answers)
     return _sorted(answers)
+
+
+def _refuse_stalled(columns: SampleColumns, answers: Answers) -> None:
+    """CannotSayError where the client was so slow to read that its delays would be learned as the server's."""
+    stalls_s = columns.numbers("stall_ns") / NS_PER_S
+    stalls_s = stalls_s[np.isfinite(stalls_s)]
+    first_s = float(np.median(answers.first_s - answers.sent_s))
+    half_s = float(np.median(stalls_s)) if len(stalls_s) else 0.0
+    if half_s > MOST_STALL * first_s:
+        raise CannotSayError(
+            f"calibration: half of the first tokens waited {format_seconds(half_s)} or more for the client to read "
+            f"them, of {format_seconds(first_s)} in all: the client was the bottleneck, and would pass for the server",
+            code="client-limited",
+            next="measure at a lower rate, with more --processes, or on a machine of its own",
+        )
 
 
 def _sorted(a: Answers) -> SeenRun:

@@ -42,6 +42,10 @@ LEAST_BEND = 0.1
 """And must differ from the other line by so much, at one sequence: a second line so near the first is chance."""
 
 
+_FLAT = 100.0
+"""What is believed of sequences, context and prompts is divided by this where load is taken to cost nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Smooth:
     """What a search ended at, over shifted arrivals: means of `missed` and of `slopes` (rows, parameters), and the
@@ -72,7 +76,7 @@ class Found:
 
 def search(problem: Problem, small_below: Sequence[int] = SMALL_BELOW) -> Found:
     """The best form of step and its parameters. A line for small batches is kept where it explains enough more."""
-    start = _regression(problem)
+    start = _beginning(problem)
     parts = parts_of(problem, start)
     whole = best = _settled(problem, start, parts)
     enough = min(whole.cost - np.log(len(whole.missed)), WORTH * whole.cost)  # BIC of two parameters, and more
@@ -126,6 +130,32 @@ def _regression(problem: Problem) -> Float64:
     return np.log(found.mode)
 
 
+def _beginning(problem: Problem) -> Float64:
+    """The regression, or where that is further from the medians: a step that load costs next to nothing.
+
+    Rows know nothing of waiting, and of the overhead only by first tokens that were alone; a search from there does not
+    get to an overhead of a thousand steps.
+    """
+    regressed = _regression(problem)
+    first_s = float(np.median([np.percentile(run.seen.ttft_s, 10) for run in problem.runs]))
+    token_s = float(np.median([np.nanmedian(run.seen.token_s) for run in problem.runs]))
+    flat = problem.centre.copy()
+    flat[0] = np.log(token_s)
+    flat[1:4] -= np.log(_FLAT)
+    flat[-1] = np.log(max(first_s - token_s, first_s / _FLAT))
+    return min((regressed, flat), key=lambda theta: _medians_off(problem, theta))
+
+
+def _medians_off(problem: Problem, theta: Float64) -> float:
+    """Sum over runs and kinds of time of how far the logarithms of medians are apart."""
+    pairs = [
+        (getattr(times, kind), getattr(run.seen, kind))
+        for run, times in zip(problem.runs, problem.times(theta), strict=True)
+        for kind in ("ttft_s", "token_s")
+    ]
+    return float(sum(abs(np.log(np.nanmedian(model) / np.nanmedian(seen))) for model, seen in pairs))
+
+
 def _splits(theta: Float64) -> list[Float64]:
     """Beginnings with a line for small batches: that of all batches, and one in which every sequence costs the same
     while larger batches are mostly a fixed time."""
@@ -154,15 +184,19 @@ def _once(
 
     weight, prior = _plain(parts) / scale, 1.0 / problem.spread
 
-    def misses(theta: Float64) -> Float64:
-        return np.concatenate([problem.missed(theta, parts) * weight, (theta - problem.centre) * prior])
-
     def search_from(begin: Float64, step: float) -> tuple[float, Float64]:
-        def slopes(theta: Float64) -> Float64:
-            return np.vstack([problem.slopes(theta, parts, step) * weight[:, None], np.diag(prior)])
+        def misses(moved: Float64) -> Float64:
+            theta = begin + moved
+            return np.concatenate([problem.missed(theta, parts) * weight, (theta - problem.centre) * prior])
 
-        found = least_squares(misses, begin, jac=slopes, loss="soft_l1", max_nfev=MOST_CALLS, xtol=1e-4, ftol=1e-5)
-        return float(found.cost), found.x
+        def slopes(moved: Float64) -> Float64:
+            return np.vstack([problem.slopes(begin + moved, parts, step) * weight[:, None], np.diag(prior)])
+
+        # in distances from the beginning: the first step is then at most a factor of e, whatever the logarithms are
+        found = least_squares(
+            misses, np.zeros(len(begin)), jac=slopes, loss="soft_l1", max_nfev=MOST_CALLS, xtol=1e-3, ftol=1e-5
+        )
+        return float(found.cost), begin + found.x
 
     best_cost, best = search_from(start, steps[0])
     for step in steps[1:]:

@@ -21,6 +21,7 @@ class LengthMix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     context_tokens  of one decoding sequence at a random moment: E[I O + O^2 / 2] / E[O]
     prompt_tokens   of a prompt that are computed: E[I] less what a prefix cache holds
     prompt_pairs    pairs of a computed prompt token and a token before it: E[U (I - U) + U^2 / 2], U computed
+    prompt_cv       coefficient of variation of U; 0 where the requests are alike, or nobody knows
     """
 
     input_tokens: float
@@ -28,6 +29,7 @@ class LengthMix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     context_tokens: float
     prompt_tokens: float
     prompt_pairs: float
+    prompt_cv: float = 0.0
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -63,6 +65,7 @@ def mix_of(input_tokens: Int64, output_tokens: Int64, *, prefix_hit: float = 0.0
         context_tokens=float((inputs * outputs + outputs**2 / 2).mean() / outputs.mean()),
         prompt_tokens=float(computed.mean()),
         prompt_pairs=float((computed * (inputs - computed) + computed**2 / 2).mean()),
+        prompt_cv=float(computed.std() / computed.mean()) if computed.any() else 0.0,
     )
 
 

@@ -20,11 +20,13 @@ from caveat.simulator.target import SimulatedServer
 
 
 class Token(NamedTuple):
-    """`tokens` more tokens of request `number`, seen outside at `due_ns`."""
+    """`tokens` more tokens of request `number`, seen outside at `due_ns`. `cached_tokens` of its prompt were found in
+    the prefix cache of its replica; None where there is none."""
 
     number: int
     due_ns: int
     tokens: int
+    cached_tokens: int | None = None
 
 
 class Live:
@@ -54,7 +56,7 @@ class Live:
         self._source = _Arrivals()
         self.fleet = Fleet(self._replicas, router, self._source, self._ended)
         self._requests: dict[int, Request] = {}
-        self._tokens: deque[tuple[int, int, int]] = deque()  # due, number, tokens; all are seen equally late
+        self._tokens: deque[tuple[int, int, int, int | None]] = deque()  # due and a Token; all are seen equally late
 
     @property
     def waiting(self) -> int:
@@ -105,13 +107,14 @@ class Live:
             fleet.turn(now_fs)
         seen = []
         while tokens and tokens[0][0] <= now_fs:
-            due_fs, number, count = tokens.popleft()
-            seen.append(Token(number, due_fs // FS_PER_NS, count))
+            due_fs, number, count, cached = tokens.popleft()
+            seen.append(Token(number, due_fs // FS_PER_NS, count, cached))
         return seen
 
     def _told(self, request: Request, tokens: int, due_fs: int) -> None:
         if request.number in self._requests:
-            self._tokens.append((due_fs, request.number, tokens))
+            cached = max(0, request.cached) if self.block_tokens else None
+            self._tokens.append((due_fs, request.number, tokens, cached))
 
     def _ended(self, request: Request, end_fs: int, error: str) -> None:
         self._requests.pop(request.number, None)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from caveat.errors import CannotSayError
-from caveat.measure import Samples, columns_of
+from caveat.measure import SampleColumns, Samples, columns_of
 from caveat.simulator.evidence import Evidence
 from caveat.simulator.length_mix import LengthMix, mix_of
 from caveat.simulator.multipliers import EVIDENCE_SD, Float64, Prior
@@ -72,11 +72,7 @@ def answers_of(samples: Samples) -> Answers:
     cached = np.nan_to_num(columns.numbers("cached_tokens_usage"))
     times = [columns.numbers(name) * _NS for name in ("sent_ns", "first_token_ns", "last_token_ns")]
     good = ~columns.present("error_class") & (outputs >= 1) & np.isfinite(inputs) & (times[2] >= times[1])
-    if int(good.sum()) < FEWEST:
-        raise CannotSayError(
-            f"calibration: found {int(good.sum())} answers with times and token counts, expected at least {FEWEST}",
-            next="a longer run, with usage records asked for",
-        )
+    _refuse_few(good, outputs, columns)
     return Answers(
         sent_s=times[0][good],
         first_s=times[1][good],
@@ -84,6 +80,26 @@ def answers_of(samples: Samples) -> Answers:
         input_tokens=inputs[good],
         output_tokens=outputs[good],
         computed_tokens=np.maximum(0.0, inputs - cached)[good],
+    )
+
+
+def _refuse_few(good: Flags, outputs: Float64, columns: SampleColumns) -> None:
+    """CannotSayError for a run that teaches nothing, with what is missing in it."""
+    rows, whole = columns.rows, ~columns.present("error_class")
+    if int((good & (outputs > 1)).sum()) >= FEWEST:
+        return
+    lacking = {
+        "ended in an error": ~whole,
+        "have no time of a first token (whole answers, not streamed)": whole & ~columns.present("first_token_ns"),
+        "have no count of tokens": whole & ~np.isfinite(outputs),
+        "have no token in them": whole & (outputs < 1),
+        "have one token, and so no time between two": good & (outputs == 1),
+    }
+    said = [f"{int(flags.sum())} {what}" for what, flags in lacking.items() if flags.any()]
+    raise CannotSayError(
+        f"calibration: found {int((good & (outputs > 1)).sum())} answers of {rows} with times and counts of two tokens "
+        f"or more, expected at least {FEWEST}" + (f": {', '.join(said)}" if said else ""),
+        next="a longer run of streamed answers, with usage records asked for",
     )
 
 

@@ -14,11 +14,12 @@ from typing import Any, Literal
 import msgspec
 
 from caveat.errors import CannotSayError, CaveatError, InputError
+from caveat.simulator.assembly import FleetShape
+from caveat.simulator.fleet_table import FleetTable
 from caveat.simulator.grades import Grade
 from caveat.simulator.length_mix import checked_share
-from caveat.simulator.routers import RouterName, Routing
 from caveat.simulator.scheduler import Policy, Scheduler, Speculation
-from caveat.simulator.step_models import StepModel
+from caveat.simulator.step_models import RooflineSteps, StepModel
 
 FORMAT = "caveat-model/1"
 MAX_BYTES = 4 << 20
@@ -100,32 +101,11 @@ class Overheads(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                 raise InputError(f"overheads.{name}: found {value}, expected seconds from 0")
 
 
-class FleetTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """So many replicas behind one router; `stale_s` and `most_behind` as in `Routing`. `limit` is the most requests
-    under way in the fleet, one more is refused; None: no limit."""
-
-    replicas: int = 1
-    router: RouterName = "round-robin"
-    stale_s: float = 0.0
-    most_behind: int = 8
-    limit: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("replicas", "limit"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"fleet.{name}: found {value}, expected a number from 1")
-        self.routing()
-
-    def routing(self) -> Routing:
-        """How requests are spread. InputError for a value out of range."""
-        return Routing(router=self.router, stale_s=self.stale_s, most_behind=self.most_behind)
-
-
 class ModelProvenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Where the model comes from: `sources` are ids of figures or names of fact tables, `note` what was assumed."""
+    """Where the model comes from: `sources` are ids of figures or names of fact tables, `note` what was assumed.
+    A model made from the samples of another model is "simulated"."""
 
-    origin: Literal["measured", "published", "datasheet", "stated"]
+    origin: Literal["measured", "published", "datasheet", "stated", "simulated"]
     date: str
     tool: str = "caveat"
     tool_version: str = ""
@@ -138,6 +118,8 @@ class Validated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     rate_per_s, load_fraction, concurrency       of the whole fleet
     input_tokens, output_tokens                  means over requests
+    input_cv, output_cv, arrival_cv              standard deviation by mean of lengths, and of the gaps between arrivals
+    basis                                        what the range rests on, in words
     """
 
     rate_per_s: Range | None = None
@@ -145,29 +127,40 @@ class Validated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     concurrency: Range | None = None
     input_tokens: Range | None = None
     output_tokens: Range | None = None
+    input_cv: Range | None = None
+    output_cv: Range | None = None
+    arrival_cv: Range | None = None
+    basis: str | None = None
 
-    def outside(self, asked: Mapping[str, float]) -> tuple[str, ...]:
-        """One sentence for each value asked for that lies outside, or about which nothing was validated."""
+    def outside(self, asked: Mapping[str, float | Range]) -> tuple[str, ...]:
+        """One sentence for each value asked for that lies outside, or about which nothing was validated. Of a range
+        both ends must lie inside."""
         return tuple(said for name, value in asked.items() if (said := self._outside(name, value)))
 
-    def refuse_outside(self, asked: Mapping[str, float]) -> None:
+    def refuse_outside(self, asked: Mapping[str, float | Range]) -> None:
         """CannotSayError (exit 3) where something lies outside."""
         if found := self.outside(asked):
             raise CannotSayError(
-                f"outside the range in which the model was validated: {'; '.join(found)}",
+                f"outside the range in which the model was validated{self._basis()}: {'; '.join(found)}",
                 code="outside-validated-range",
                 next="--extrapolate answers all the same, and marks it",
             )
 
-    def _outside(self, name: str, value: float) -> str | None:
-        if name not in self.__struct_fields__:
-            raise InputError(f"validated: found {name!r}, expected one of {', '.join(self.__struct_fields__)}")
+    def _basis(self) -> str:
+        return f" ({self.basis})" if self.basis else ""
+
+    def _outside(self, name: str, asked: float | Range) -> str | None:
+        known = [field for field in self.__struct_fields__ if field != "basis"]
+        if name not in known:
+            raise InputError(f"validated: found {name!r}, expected one of {', '.join(known)}")
         given: Range | None = getattr(self, name)
+        low, high = (asked.low, asked.high) if isinstance(asked, Range) else (asked, asked)
+        said = f"{name} {low:.4g}" + (f" to {high:.4g}" if high > low else "")
         if given is None:
-            return f"{name} {value:.4g}, of which nothing was validated"
-        if given.low <= value <= given.high:
+            return f"{said}, of which nothing was validated"
+        if given.low <= low and high <= given.high:
             return None
-        return f"{name} {value:.4g}, validated from {given.low:.4g} to {given.high:.4g}"
+        return f"{said}, validated from {given.low:.4g} to {given.high:.4g}"
 
 
 class Residual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -210,6 +203,14 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         most = self.prefix_hit.high if isinstance(self.prefix_hit, Range) else self.prefix_hit
         if most != "unknown":
             checked_share(most)
+        self.shape().check(self.fleet.replicas)
+
+    def shape(self, draw: int | None = None) -> FleetShape:
+        """The switches of the fleet as the simulator takes them. A token's keys and values that the file does not say
+        are those of the model's shape, where its step time has one."""
+        step = self.step_time
+        kv_bytes = step.replica.kv_bytes_per_token if isinstance(step, RooflineSteps) else None
+        return self.fleet.shape(draw, kv_bytes_per_token=kv_bytes)
 
     @property
     def not_known(self) -> tuple[str, ...]:

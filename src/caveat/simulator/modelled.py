@@ -17,7 +17,7 @@ def server_of(model: Model, *, draw: int | None = None, max_num_seqs: int | None
     none is given. `prefix_hit` is no part of a server: it belongs to the plan.
     """
     chosen = _chosen(model, draw)
-    overheads = model.overheads
+    overheads, shape = model.overheads, model.shape(draw)
     if chosen.overhead_s is not None:
         overheads = msgspec.structs.replace(overheads, intake_s=chosen.overhead_s)
     return SimulatedServer(
@@ -26,6 +26,10 @@ def server_of(model: Model, *, draw: int | None = None, max_num_seqs: int | None
         replicas=model.fleet.replicas,
         routing=model.fleet.routing(),
         limit=model.fleet.limit,
+        disaggregation=shape.disaggregation,
+        several_models=shape.several_models,
+        autoscaling=shape.autoscaling,
+        failures=shape.failures,
     )
 
 

@@ -28,7 +28,7 @@ TOLERANCE = 0.01
 
 
 class Percentiles(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one time, in seconds; None where the percentile request never got there."""
+    """Of one time, in seconds; None where the percentile request never got there, or where it is not told."""
 
     p50: float | None
     p95: float | None
@@ -57,6 +57,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     busy_share: float | None
     hit_share: float | None
     mean_batch: float | None
+
+    def without_waiting(self) -> Outcome:
+        """Where the load is too near to what the server carries for first tokens and whole requests to be told."""
+        untold = Percentiles(p50=None, p95=None, p99=None)
+        return msgspec.structs.replace(self, ttft_s=untold, latency_s=untold)
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,9 +146,14 @@ class Peak(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def highest(
-    keeps: Callable[[float], bool], start: float, *, most: float = math.inf, tolerance: float = TOLERANCE
+    keeps: Callable[[float], bool],
+    start: float,
+    *,
+    most: float = math.inf,
+    tolerance: float = TOLERANCE,
+    factor: float = 2.0,
 ) -> Peak | None:
-    """The highest rate that keeps the limits, by doubling or halving from `start` and then bisection in its logarithm.
+    """The highest rate that keeps the limits, by steps of `factor` from `start` and then bisection in its logarithm.
 
     `keeps` is to draw the same random numbers at every rate: then what it says falls once, but for ties. None where
     even the slowest does not keep them: then load is not what breaks them.
@@ -155,12 +165,12 @@ def highest(
             good = rate
             if bad is not None or rate >= most:
                 break
-            rate = min(2 * rate, most)
+            rate = min(factor * rate, most)
         else:
             bad = rate
             if good is not None:
                 break
-            rate /= 2
+            rate /= factor
     if good is None:
         return None
     if bad is None:

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from caveat.errors import CannotSayError, UsageError
+from caveat.errors import UsageError
 from caveat.figures import Run, Value
 from caveat.measure import SHARES, Samples, Scenario, Sink, Slo, Summary, WarmUp, summarize
 from caveat.simulator.capacity import Interval, interval_of
-from caveat.simulator.grades import coverage_of, widened
-from caveat.simulator.length_mix import LengthMix, mix_of
-from caveat.simulator.load import Load, load_of
+from caveat.simulator.disclosed import coverage_for
+from caveat.simulator.grades import widened
+from caveat.simulator.load import Load
 from caveat.simulator.model_file import Model, Range
 from caveat.simulator.predict_draws import inputs_of, simulated
-from caveat.simulator.predict_run import asked_of, figure_name, holds_waiting, left_out, simulated_run
-from caveat.units import NS_PER_S
-from caveat.workload import Plan, PlanStatistics
+from caveat.simulator.predict_run import holds_waiting, left_out, simulated_run
+from caveat.simulator.standing import standing_of
+from caveat.workload import Plan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,22 +51,6 @@ class Prediction:
     slo_probability: float | None
     outside: tuple[str, ...]
     unpredictable: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Offered:
-    """What a plan asks of a server. `rate_per_s` None: not fixed by the plan."""
-
-    requests: int
-    rate_per_s: float | None
-    concurrency: int | None
-    input_tokens: np.ndarray[tuple[int], np.dtype[np.int64]]
-    output_tokens: np.ndarray[tuple[int], np.dtype[np.int64]]
-    reuse: float | None
-
-    def mix(self, prefix_hit: float) -> LengthMix:
-        """Of its lengths."""
-        return mix_of(self.input_tokens, self.output_tokens, prefix_hit=prefix_hit)
 
 
 def predict(
@@ -99,17 +83,10 @@ def predict(
     if not 1 <= draws <= MOST_DRAWS:
         raise UsageError(f"draws: found {draws}, expected from 1 to {MOST_DRAWS:,}")
     several: list[Plan] = list(plans) if isinstance(plans, list | tuple) else [cast(Plan, plans)]
-    offered = offered_by(several[0])
-    hit = _hit(model, offered, prefix_hit)
-    load = _load(model, offered, hit, max_num_seqs)
-    asked = asked_of(offered, load if model.validated.load_fraction else None)
-    if load is not None:
-        asked["rate_per_s"] = load.rate_per_s
-    outside = model.validated.outside(asked)
-    if outside and not extrapolate:
-        model.validated.refuse_outside(asked)
-    draws = draws if varies(model, several, hit, max_num_seqs) else 1
-    inputs = inputs_of(model, hit, max_num_seqs, draws)
+    standing = standing_of(model, several[0], prefix_hit=prefix_hit, max_num_seqs=max_num_seqs, extrapolate=extrapolate)
+    load, hit = standing.load, standing.hit
+    drawn = drawn_words(model, several, hit, max_num_seqs, draws)
+    inputs = inputs_of(model, hit, max_num_seqs, draws if drawn else 1)
     said = several[0].describe()
     limits = slo if scenario is None else scenario.slo()
     summaries: list[Summary] = []
@@ -131,14 +108,24 @@ def predict(
         intervals,
         subject=subject,
         plan=several[0],
-        load=load,
-        outside=outside,
+        standing=standing,
         probability=probability,
         limited=limits is not None,
-        draws=draws,
+        drawn=drawn,
         conditions=conditions or {},
     )
-    return Prediction(run, load, intervals, probability, outside, why)
+    return Prediction(run, load, intervals, probability, standing.outside, why)
+
+
+def drawn_words(
+    model: Model, plans: Sequence[Plan], prefix_hit: float | Range, max_num_seqs: int | None, draws: int
+) -> str | None:
+    """What lies behind the intervals; None where there is one possibility alone."""
+    if varies(model, plans[:1], prefix_hit, max_num_seqs):
+        return f"80 % of {draws} draws of the model, each a simulation"
+    if len(plans) > 1:
+        return f"80 % of {draws} simulations of {len(plans)} plans of the workload; none of the model itself"
+    return None
 
 
 def varies(model: Model, plans: Sequence[Plan], prefix_hit: float | Range, max_num_seqs: int | None) -> bool:
@@ -147,53 +134,6 @@ def varies(model: Model, plans: Sequence[Plan], prefix_hit: float | Range, max_n
     seats = isinstance(model.scheduler.max_num_seqs, Range) and max_num_seqs is None
     ranges = seats or isinstance(prefix_hit, Range)
     return bool(noise) or ranges or len(plans) > 1 or len(model.step_time.draws_of()) > 1
-
-
-def offered_by(plan: Plan) -> Offered:
-    """One reading of a plan. CannotSayError where it has no requests."""
-    blocks = list(plan.blocks())
-    inputs = np.concatenate([block.input_tokens for block in blocks] or [np.empty(0, np.int64)])
-    if not len(inputs):
-        raise CannotSayError("prediction: found a plan without requests")
-    at = np.concatenate([block.at_ns for block in blocks])
-    dependent = any(len(block.after) for block in blocks)
-    span_s = float(at.max() - at.min()) / NS_PER_S
-    fixed = plan.concurrency is None and not dependent and span_s > 0
-    return Offered(
-        requests=len(inputs),
-        rate_per_s=(len(inputs) - 1) / span_s if fixed else None,
-        concurrency=plan.concurrency,
-        input_tokens=inputs,
-        output_tokens=np.concatenate([block.output_tokens for block in blocks]),
-        reuse=_reuse(plan) if plan.block_tokens else None,
-    )
-
-
-def _reuse(plan: Plan) -> float:
-    """Share of prompt tokens in blocks that an earlier request began with."""
-    statistics = PlanStatistics(plan)
-    return min(1.0, statistics.reused_blocks() * plan.block_tokens / statistics.input_tokens.total())
-
-
-def _hit(model: Model, offered: Offered, given: float | None) -> float | Range:
-    """The prefix hit to simulate with: a plan with shared beginnings has its own, where the server caches at all."""
-    if offered.reuse is not None:
-        return offered.reuse if model.scheduler.prefix_cache else 0.0
-    hit = model.prefix_hit if given is None else given
-    if isinstance(hit, str):
-        raise CannotSayError(
-            "prefix_hit is unknown, and waiting depends on it",
-            next="give the share of prompt tokens found in the cache, or a range in the model file",
-        )
-    return hit
-
-
-def _load(model: Model, offered: Offered, hit: float | Range, max_num_seqs: int | None) -> Load | None:
-    if offered.rate_per_s is None:
-        return None
-    if isinstance(hit, Range):  # the model's own
-        return load_of(model, offered.mix, offered.rate_per_s, max_num_seqs=max_num_seqs)
-    return load_of(model, offered.mix, offered.rate_per_s, max_num_seqs=max_num_seqs, prefix_hit=hit)
 
 
 def _hand_over(samples: pa.Table, sink: Sink) -> None:
@@ -214,7 +154,7 @@ def _intervals(
             if not left_out(row.metric, in_scenario=in_scenario) and not (why and holds_waiting(row.metric)):
                 values.setdefault(row.metric, []).append(row.value)
     return {
-        key: widened(interval_of(found), coverage_of(model.grade, figure_name(key)))
+        key: widened(interval_of(found), coverage_for(model, key))
         for key, found in values.items()
         if len(found) == len(summaries)
     }

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from caveat import __version__
 from caveat.figures import METRICS, Check, Outcome, Provenance, Row, Run, Spread, Value, conditions_of
 from caveat.measure import Summary
 from caveat.simulator.capacity import Interval
-from caveat.simulator.disclosed import basis_words, hardware_of
-from caveat.simulator.grades import CLAIMS, statement
+from caveat.simulator.disclosed import basis_words, coverage_for, coverage_words, hardware_of
+from caveat.simulator.grades import CLAIMS, METRICS_OF, factor_of
 from caveat.simulator.load import Load
 from caveat.simulator.model_file import Model, Range
+from caveat.simulator.standing import Standing
 from caveat.workload import Plan, plan_digest
 
-if TYPE_CHECKING:
-    from caveat.simulator.predict import Offered
-
 PRIMARY = "caveat-output-tokens-rate-usage"
-SHOWN = ("caveat-tpot-usage.p50", "caveat-ttft.p50", "caveat-ttft.p95", "caveat-latency.p50", "caveat-latency.p95")
+SHOWN = (
+    "caveat-tpot-usage.mean",
+    "caveat-tpot-usage.p50",
+    "caveat-ttft.p50",
+    "caveat-ttft.p95",
+    "caveat-latency.mean",
+    "caveat-latency.p50",
+    "caveat-latency.p95",
+    "loadgen-tpot.p99",
+    "loadgen-ttft.p99",
+    "loadgen-latency.p99",
+)
+"""Metrics of which a run says how such intervals fared."""
 SURE = 0.9
 """Share of draws that makes a limit kept, or missed, rather than unknown."""
-_WAITING = ("caveat-ttft", "caveat-latency", "caveat-normalized-latency", "caveat-goodput", "caveat-concurrency")
+_WAITING = (*METRICS_OF["ttft"], *METRICS_OF["e2e"], "caveat-goodput", "caveat-concurrency")
+_JUDGE_WAITING = ("early stopping (TTFT)", "steady state")
 _NO_CLIENT = ("client health", "arrivals", "latency limits")
 
 
@@ -38,24 +48,6 @@ def left_out(metric: str, *, in_scenario: bool = False) -> bool:
     return (theirs and not in_scenario) or metric.startswith(("caveat-certified", "caveat-send-lateness"))
 
 
-def figure_name(metric: str) -> str:
-    """Under which the coverage of a metric's intervals was measured."""
-    return metric
-
-
-def asked_of(offered: Offered, load: Load | None) -> dict[str, float]:
-    """What is held against the validated range."""
-    asked = {
-        "input_tokens": float(offered.input_tokens.mean()),
-        "output_tokens": float(offered.output_tokens.mean()),
-    }
-    if load is not None:
-        asked |= {"rate_per_s": load.rate_per_s, "load_fraction": load.fraction.median}
-    if offered.concurrency is not None:
-        asked["concurrency"] = float(offered.concurrency)
-    return asked
-
-
 def simulated_run(
     model: Model,
     best: Summary,
@@ -63,15 +55,16 @@ def simulated_run(
     *,
     subject: str,
     plan: Plan,
-    load: Load | None,
-    outside: Sequence[str],
+    standing: Standing,
     probability: float | None,
     limited: bool,
-    draws: int,
+    drawn: str | None,
     conditions: Mapping[str, Value | None],
 ) -> Run:
-    """`best` is the summary of the model's own best guess: its conditions are those of the run."""
-    rows = tuple(_rows(best, intervals, draws))
+    """`best` is the summary of the model's own best guess: its conditions are those of the run. `drawn` says what is
+    behind the intervals; None where the scatter of one run is."""
+    load, outside = standing.load, standing.outside
+    rows = tuple(_rows(model, best, intervals, drawn))
     keys = {row.metric for row in rows}
     return Run(
         subject=subject,
@@ -82,20 +75,32 @@ def simulated_run(
         rows=rows,
         primary=PRIMARY if PRIMARY in keys else None,
         validity=(
-            *(check for check in best.validity if check.aspect not in _NO_CLIENT),
+            *_kept(best, load),
             *_checks(model, best, keys, load, outside, probability, limited),
         ),
-        notes=tuple(_notes(model, keys, load, outside)),
+        notes=tuple(_notes(model, keys, standing)),
     )
 
 
-def _rows(best: Summary, intervals: Mapping[str, Interval], draws: int) -> Iterator[Row]:
-    method = f"80 % of {draws} draws of the model, each a simulation"
+def _rows(model: Model, best: Summary, intervals: Mapping[str, Interval], drawn: str | None) -> Iterator[Row]:
     for row in best.rows:
         found = intervals.get(row.metric)
         if found is not None:
-            spread = row.spread if draws == 1 else Spread(low=found.low, high=found.high, method=method)
+            factor = factor_of(coverage_for(model, row.metric))
+            moved = f"; ends moved out by a factor of {factor:.2f} (grade {model.grade})" if factor > 1 else ""
+            spread = row.spread if drawn is None else Spread(low=found.low, high=found.high, method=f"{drawn}{moved}")
             yield Row(metric=row.metric, value=found.median, n=row.n, spread=spread)
+
+
+def _kept(best: Summary, load: Load | None) -> Iterator[Check]:
+    """The checks of the best guess, without those of a client; where waiting is not told, none that judges it."""
+    untold = load is not None and load.unpredictable is not None
+    for check in best.validity:
+        if untold and check.aspect in _JUDGE_WAITING:
+            said = "Waiting is not told at this load, and this would tell of it."
+            yield Check(aspect=check.aspect, outcome="unknown", sentence=said, metrics=check.metrics)
+        elif check.aspect not in _NO_CLIENT:
+            yield check
 
 
 def _seen(best: Summary, load: Load | None) -> dict[str, Value | None]:
@@ -118,17 +123,24 @@ def _conditions(model: Model, plan: Plan, load: Load | None, outside: Sequence[s
         "validated_range": _range_words(model),
         "extrapolated": bool(outside),
         "modality": "text",
-        "load_fraction": None if load is None else _fraction(load),
+        "load_fraction": None if load is None else load.numbers,
         "continuous_batching": "on",
         "chunked_prefill": "on" if s.chunked_prefill else "off",
-        "prefix_caching": "on" if s.prefix_cache or model.prefix_hit else "off",
+        "prefix_caching": _caching(model, plan),
         "speculative_decoding": "on" if s.speculation else "off",
+        "disaggregation": "on" if model.fleet.disaggregation else "off",
+        "multi_model_routing": "on" if model.fleet.several_models else "off",
     }
 
 
-def _fraction(load: Load) -> dict[str, float]:
-    f = load.fraction
-    return {"low": f.low, "median": f.median, "high": f.high}
+def _caching(model: Model, plan: Plan) -> str | None:
+    """None where nobody knows."""
+    if model.scheduler.prefix_cache:
+        return "on"
+    hit = model.prefix_hit.high if isinstance(model.prefix_hit, Range) else model.prefix_hit
+    if hit == "unknown":
+        return None
+    return "on" if hit and not plan.block_tokens else "off"
 
 
 def _range_words(model: Model) -> str:
@@ -168,21 +180,24 @@ def _checks(
         yield Check(aspect="latency limits", outcome="unknown", sentence="The limits cannot be judged at this load.")
     first = tuple(key for key in sorted(keys) if "ttft" in key)
     if model.grade == "C" and first:
-        sentence = f"A model of grade C may be asked for {CLAIMS['C']}."
+        sentence = f"Of grade C there are {CLAIMS['C']}: none were held against anything."
         yield Check(aspect="model range", outcome="unknown", sentence=sentence, metrics=first)
 
 
-def _notes(model: Model, keys: set[str], load: Load | None, outside: Sequence[str]) -> Iterator[str]:
+def _notes(model: Model, keys: set[str], standing: Standing) -> Iterator[str]:
+    load, outside = standing.load, standing.outside
     if load is not None:
         c = load.capacity.rate_per_s
         rates = f"{c.median:.4g} requests/s ({c.low:.4g} to {c.high:.4g})"
         yield load.words
         yield f"the modelled server carries {rates} of such requests"
+        yield from load.beside
     yield f"modelled server: {model.name}, grade {model.grade}, {basis_words(model)}"
+    if standing.hit_words:
+        yield standing.hit_words
     if load is not None and load.unpredictable:
         yield f"absent: figures that hold waiting: {load.unpredictable}"
     if outside:
         yield f"extrapolated: {'; '.join(outside)}"
-    if model.provenance.origin != "stated":
-        yield from (f"{key}: {statement(model.grade, figure_name(key))}" for key in SHOWN if key in keys)
+    yield from coverage_words(model, [key for key in SHOWN if key in keys])
     yield from model.provenance.note

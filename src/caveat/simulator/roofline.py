@@ -1,7 +1,8 @@
 """Roofline: what a step costs at least, from the facts of an accelerator and a model, and the StepTime it becomes.
 
 Per step of one replica: weights read once, KV cache read for every token of context, arithmetic for every prompt
-token computed. Four multipliers turn that basis into a step time; they are what calibration finds.
+token computed, and what tensor parallelism sends over the links for it. Four multipliers turn that basis into a step
+time; they are what calibration finds. How a model lies on several accelerators is in spread.py.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import msgspec
 from caveat.errors import CannotSayError, InputError
 from caveat.facts import ACCELERATORS, MODELS, Accelerator, ModelFacts, accelerator_named, model_named
 from caveat.simulator.multipliers import Multipliers
+from caveat.simulator.spread import check_spread, exchange_token_s, kv_copies, pair_operations
 from caveat.simulator.step_time import Piece, StepTime
 
 KvPrecision = Literal["bf16", "fp8", "fp4"]
@@ -53,8 +55,11 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     routed_share     share of the experts that one token is sent to (k / E)
     context_token_s  reading the KV cache of one token
     prompt_token_s   2 x active parameters operations for one prompt token
-    prompt_pair_s    4 x heads x head size x layers operations for one prompt token and one token before it
-    layers           launches that no hardware figure explains are counted in layers
+    prompt_pair_s    2 x (head size of keys + of values) x heads x layers operations for one prompt token and one token
+                     before it
+    exchange_token_s sending the activations of one prompt token between the accelerators of a replica; 0 for one
+                     accelerator, and where no link is known, which leaves it to the multipliers
+    layers           launches that no hardware figure explains are counted in layers, those of an exchange among them
     """
 
     weights_s: float
@@ -63,7 +68,13 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     context_token_s: float
     prompt_token_s: float
     prompt_pair_s: float
+    exchange_token_s: float = 0.0
     layers: int
+
+    @property
+    def prompt_s(self) -> float:
+        """One prompt token, computed and sent."""
+        return self.prompt_token_s + self.exchange_token_s
 
     def experts_touched(self, tokens: float) -> float:
         """Share of the experts that a batch of so many tokens needs: 1 - (1 - k/E)^tokens, routing taken as even."""
@@ -77,8 +88,9 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
 class Roofline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One replica: `tensor_parallel` accelerators that hold one copy of the model.
 
-    `accelerator` and `model` are names of the tables in `facts`, or records of one's own in the same form.
-    Time for exchange between accelerators is not in the basis; the multipliers carry it.
+    `accelerator` and `model` are names of the tables in `facts`, or records of one's own in the same form. With
+    `attention_data_parallel` each accelerator attends for sequences of its own and holds all of their keys and values,
+    as engines do for latent attention; that it holds all weights of attention too is left out of account.
     """
 
     accelerator: str | Accelerator
@@ -86,6 +98,7 @@ class Roofline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     tensor_parallel: int
     precision: str
     kv_precision: KvPrecision = "bf16"
+    attention_data_parallel: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.tensor_parallel <= MAX_TENSOR_PARALLEL:
@@ -122,18 +135,29 @@ class Roofline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return found
 
     @property
+    def checked_shape(self) -> ModelFacts:
+        """The model's shape, spread as far as it can be. InputError where the heads do not go around."""
+        check_spread(self.shape, self.tensor_parallel)
+        return self.shape
+
+    @property
+    def kv_copies(self) -> float:
+        """How often the keys and values of a token are held in the replica."""
+        return kv_copies(self.shape, self.tensor_parallel, data_parallel=self.attention_data_parallel)
+
+    @property
     def weight_bytes(self) -> float:
         """Of the whole model."""
         return self.shape.parameters_billion * 1e9 * PRECISIONS[self.precision].weight_bytes
 
     @property
     def kv_bytes_per_token(self) -> float:
-        """Over all layers. A sliding window is left out of account."""
+        """Over all layers, held once: see `kv_copies`. A sliding window is left out of account."""
         return self.shape.kv_bytes_per_token_bf16 * KV_SHARE[self.kv_precision]
 
     def basis(self) -> Basis:
         """Seconds by cause. CannotSayError where a fact is missing."""
-        shape, degree = self.shape, self.tensor_parallel
+        shape, degree = self.checked_shape, self.tensor_parallel
         bandwidth = _known(self.hardware, "memory_bandwidth_gb_per_s") * 1e9 * degree
         operations = self._operations_per_s()
         experts = self.weight_bytes * _expert_share(shape)
@@ -141,15 +165,16 @@ class Roofline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             weights_s=(self.weight_bytes - experts) / bandwidth,
             experts_s=experts / bandwidth,
             routed_share=shape.experts_per_token / shape.experts if shape.experts else 0.0,
-            context_token_s=self.kv_bytes_per_token / bandwidth,
+            context_token_s=self.kv_bytes_per_token * self.kv_copies / bandwidth,
             prompt_token_s=2e9 * shape.active_parameters_billion / operations,
-            prompt_pair_s=4.0 * shape.heads * shape.head_dim * shape.layers / self._attention_per_s(),
+            prompt_pair_s=pair_operations(shape) / self._attention_per_s(),
+            exchange_token_s=exchange_token_s(shape, self.hardware, degree),
             layers=shape.layers,
         )
 
     def kv_tokens(self) -> int:
         """Tokens of KV cache that fit beside the weights, 90 % of memory used. CannotSayError where none do."""
-        hardware = self.hardware
+        hardware, _ = self.hardware, self.checked_shape
         memory_gb = hardware.memory_usable_gb or _known(hardware, "memory_gb")
         left = self.tensor_parallel * memory_gb * 1e9 * USABLE_SHARE - self.weight_bytes
         if left <= 0:
@@ -158,7 +183,7 @@ class Roofline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 f"{USABLE_SHARE:.0%} of {self.tensor_parallel} x {memory_gb:g} GB of {hardware.id}",
                 next="a larger tensor_parallel, or a narrower precision",
             )
-        return int(left / self.kv_bytes_per_token)
+        return int(left / (self.kv_bytes_per_token * self.kv_copies))
 
     def _operations_per_s(self) -> float:
         rates = PRECISIONS[self.precision].rates
@@ -172,7 +197,7 @@ class Roofline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def step_time(basis: Basis, multipliers: Multipliers) -> StepTime:
-    """memory x (weights + KV) + prefill x arithmetic + layer x layers + sequence x sequences, as affine pieces.
+    """memory x (weights + KV) + prefill x (arithmetic + exchange) + layer x layers + sequence x sequences, in pieces.
 
     A dense model is one piece. For a mixture of experts the share of experts touched, which bends, is drawn through
     points `_bends` apart, where it is exact; between them it lies below the curve by less than one part in 100.
@@ -195,7 +220,7 @@ def _piece(basis: Basis, m: Multipliers, start: int, end: int | None) -> Piece:
     return Piece(
         from_tokens=start,
         step_s=m.memory * level + m.layer_s * basis.layers,
-        prompt_token_s=m.memory * slope + m.prefill * basis.prompt_token_s,
+        prompt_token_s=m.memory * slope + m.prefill * basis.prompt_s,
         prompt_pair_s=m.prefill * basis.prompt_pair_s,
         sequence_s=m.memory * slope + m.sequence_s,
         context_token_s=m.memory * basis.context_token_s,

@@ -11,6 +11,8 @@ from caveat.errors import InputError
 
 Policy = Literal["fcfs", "priority"]
 _MOST = 1 << 40
+MOST_BLOCK_TOKENS = 1 << 16
+"""Sequences are counted by their place in a block, so that a replica keeps as many numbers."""
 
 
 class Speculation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -18,7 +20,8 @@ class Speculation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     A token of the draft is accepted with probability `acceptance` where all before it were, and the check gives one
     token more: P(i tokens in a step) = acceptance^(i-1) (1 - acceptance), and acceptance^draft_tokens for all of them.
-    The check computes `draft_tokens` more tokens a sequence, charged as prompt tokens are; drafting costs
+    The check computes `draft_tokens` more tokens a sequence, charged as prompt tokens are, each with a pair for every
+    token of the context (pairs within the draft are left out); drafting costs
     `draft_step_s` a step and `draft_sequence_s` for each sequence in it. The outcome of step k of request r is a
     function of (seed, r, k) alone.
     """
@@ -77,8 +80,8 @@ class Scheduler(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     output_s: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("max_num_seqs", "token_budget", "block_tokens"):
-            _whole(f"scheduler: {name}", getattr(self, name), 1, _MOST)
+        for name, most in (("max_num_seqs", _MOST), ("token_budget", _MOST), ("block_tokens", MOST_BLOCK_TOKENS)):
+            _whole(f"scheduler: {name}", getattr(self, name), 1, most)
         for name in ("static_slots", "context_tokens", "kv_blocks"):
             value = getattr(self, name)
             if value is not None:

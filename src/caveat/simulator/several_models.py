@@ -11,6 +11,9 @@ old model still answers. All models are scheduled alike and have KV blocks of on
 
 Limit case. One model with a share of 1 is the fleet without this. Dedicated models do not feel each other: each sees
 what it sees alone on its replicas.
+
+In the load fraction. Dedicated: each model has one, the largest is the answer. Swapped: a range, from full batches that
+no swap ever ends to a swap, and the time of a request alone, wherever the order of arrival changes the model.
 """
 
 from __future__ import annotations

@@ -7,12 +7,13 @@ become pieces. Form: the step times of DistServe, BLIS and llm-d are of this kin
 from __future__ import annotations
 
 import itertools
-import math
 from bisect import bisect_right
 
 import msgspec
 
 from caveat.errors import InputError
+
+_MOST = 1e6  # seconds: beyond any step, within any clock
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,8 +36,8 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise InputError(f"step time: {name}: found {value}, expected a number from 0")
+            if not 0 <= value <= _MOST:
+                raise InputError(f"step time: {name}: found {value}, expected a number from 0 to {_MOST:g}")
 
 
 class StepTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
@@ -69,13 +70,6 @@ class StepTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             + piece.sequence_s * sequences
             + piece.context_token_s * context_tokens
         )
-
-    def decode_run_s(self, steps: int, *, sequences: int, context_tokens: int) -> float:
-        """So many steps of an unchanged batch in which every sequence gains a token a step; `context_tokens` is that
-        of the first step. Sum over j of step + sequence x n + context x (K + n j), j = 0 .. steps - 1."""
-        piece = self.piece(sequences)
-        first_s = piece.step_s + piece.sequence_s * sequences + piece.context_token_s * context_tokens
-        return steps * first_s + piece.context_token_s * sequences * (steps * (steps - 1) // 2)
 
 
 def _from_tokens(piece: Piece) -> int:

@@ -101,6 +101,11 @@ class SimulatedServer:
                     fleet.at(fs_from_s(self.stop_after_s), lambda _: feed.stop())
                 served = self._serve(fleet, feed, rows, sink, clock, cancel)
             self.internals = internals_of(fleet, served)
+        except OverflowError as error:  # no sample holds such an instant
+            raise InputError(
+                "virtual time: found an answer that ends later than 292 years after the start",
+                next="a model with shorter steps, or fewer requests",
+            ) from error
         finally:
             sink.close()
 

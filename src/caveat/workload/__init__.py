@@ -1,17 +1,7 @@
 """workload: what is offered. Shapes, arrivals, sessions, prefixes and traces; the Plan they give; LoadGen's own."""
 
-from caveat.workload.arrivals import (
-    Burst,
-    Concurrency,
-    Constant,
-    Gamma,
-    Loadgen,
-    Open,
-    Poisson,
-    Streams,
-    Trace,
-    Weibull,
-)
+from caveat.workload.arrivals import Constant, Gamma, Loadgen, Open, Poisson, Trace, Weibull
+from caveat.workload.explained import explained, fields_of, kind_of, records_in
 from caveat.workload.gaps import ConstantGaps, ExponentialGaps, GammaGaps, Gaps, LognormalGaps, WeibullGaps
 from caveat.workload.lengths import (
     AnyShape,
@@ -58,6 +48,7 @@ from caveat.workload.traces import (
     ProfilePlan,
     Recording,
     RecordingPlan,
+    ReplayDifference,
     TraceDescription,
     TraceRead,
     TraceSource,
@@ -67,6 +58,7 @@ from caveat.workload.traces import (
     encode_profile,
     first_seconds,
     fit_trace,
+    is_servegen,
     plan_of,
     plan_of_recording,
     privacy_statement,
@@ -74,7 +66,10 @@ from caveat.workload.traces import (
     read_profile,
     read_trace,
     recording_of,
+    replay_differences,
     scaled_lengths,
+    servegen_recording,
+    servegen_workload,
     sped_up,
     spread_within_steps,
     synthesize,
@@ -82,6 +77,7 @@ from caveat.workload.traces import (
     write_plan,
     write_recording,
 )
+from caveat.workload.untimed import Burst, Concurrency, Streams
 from caveat.workload.varying import Diurnal, Ramp, Window, Windows
 from caveat.workload.workload import FORMAT, Arrivals, Limits, Workload, WorkloadPlan, plan_digest
 
@@ -134,6 +130,7 @@ __all__ = [
     "Ramp",
     "Recording",
     "RecordingPlan",
+    "ReplayDifference",
     "SampleSet",
     "Schedule",
     "ScheduleSettings",
@@ -163,10 +160,14 @@ __all__ = [
     "describe_trace",
     "encode_profile",
     "encode_workload",
+    "explained",
     "exponentials",
     "extents",
+    "fields_of",
     "first_seconds",
     "fit_trace",
+    "is_servegen",
+    "kind_of",
     "loadgen_schedule",
     "padded_count",
     "plan_digest",
@@ -180,8 +181,12 @@ __all__ = [
     "read_trace",
     "read_workload",
     "recording_of",
+    "records_in",
+    "replay_differences",
     "scaled_lengths",
     "schedule_extent",
+    "servegen_recording",
+    "servegen_workload",
     "sped_up",
     "spread_within_steps",
     "synthesize",

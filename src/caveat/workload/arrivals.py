@@ -3,11 +3,11 @@
 To add a process: a record with `times`, `expected`, `words` and `rate`, a line in `Process`, and a property test.
 Times are nanoseconds from the start of the plan, never going back. `expected` is the mean number of arrivals in a
 duration, to the accuracy that a bound on size needs. `rate` is the one rate that was asked for, if there is one.
+Processes without times of their own stand in untimed.py.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -17,18 +17,18 @@ import numpy as np
 from caveat.units import NS_PER_S
 from caveat.workload.bounds import MAX_RATE_QPS, MIN_RATE_QPS, at_most_listed, between, increasing
 from caveat.workload.gaps import ConstantGaps, ExponentialGaps, GammaGaps, WeibullGaps, renewal_times
-from caveat.workload.loadgen_schedule import MAX_QUERIES, MAX_SPAN_NS, ScheduleSettings, loadgen_schedule
+from caveat.workload.loadgen_schedule import MAX_SPAN_NS, ScheduleSettings, loadgen_schedule
 from caveat.workload.mmpp import Mmpp
-from caveat.workload.plan import Int64, Queries
+from caveat.workload.plan import Int64
 from caveat.workload.streams import CHUNK, Stream
 from caveat.workload.varying import Diurnal, Ramp, Windows
 
-_MAX_CONCURRENCY = 1_000_000
-_MAX_SAMPLES_A_QUERY = 4096
-
 
 class Constant(msgspec.Struct, frozen=True, tag="constant", tag_field="kind", forbid_unknown_fields=True):
-    """Evenly spaced, the first at 0."""
+    """Evenly spaced, the first at 0.
+
+    rate_qps  requests a second
+    """
 
     rate_qps: float
 
@@ -53,7 +53,10 @@ class Constant(msgspec.Struct, frozen=True, tag="constant", tag_field="kind", fo
 
 
 class Poisson(msgspec.Struct, frozen=True, tag="poisson", tag_field="kind", forbid_unknown_fields=True):
-    """Independent users: exponential gaps."""
+    """Independent users: exponential gaps.
+
+    rate_qps  requests a second, in the mean
+    """
 
     rate_qps: float
 
@@ -78,7 +81,11 @@ class Poisson(msgspec.Struct, frozen=True, tag="poisson", tag_field="kind", forb
 
 
 class Gamma(msgspec.Struct, frozen=True, tag="gamma", tag_field="kind", forbid_unknown_fields=True):
-    """Gamma gaps: above cv 1 burstier than Poisson, below smoother."""
+    """Gamma gaps: above cv 1 burstier than Poisson, below smoother.
+
+    rate_qps  requests a second, in the mean
+    cv        coefficient of variation of the gaps, 0.01 to 100; 1 is Poisson
+    """
 
     rate_qps: float
     cv: float
@@ -105,7 +112,11 @@ class Gamma(msgspec.Struct, frozen=True, tag="gamma", tag_field="kind", forbid_u
 
 
 class Weibull(msgspec.Struct, frozen=True, tag="weibull", tag_field="kind", forbid_unknown_fields=True):
-    """Weibull gaps: above cv 1 burstier than Poisson, with a longer tail of gaps than gamma's."""
+    """Weibull gaps: above cv 1 burstier than Poisson, with a longer tail of gaps than gamma's.
+
+    rate_qps  requests a second, in the mean
+    cv        coefficient of variation of the gaps, 0.01 to 100; 1 is Poisson
+    """
 
     rate_qps: float
     cv: float
@@ -132,7 +143,11 @@ class Weibull(msgspec.Struct, frozen=True, tag="weibull", tag_field="kind", forb
 
 
 class Trace(msgspec.Struct, frozen=True, dict=True, tag="trace", tag_field="kind", forbid_unknown_fields=True):
-    """Recorded times; `speed` 2 plays them in half the time."""
+    """Recorded times; `speed` 2 plays them in half the time.
+
+    times_ns  nanoseconds from the start, never going back
+    speed     times divided by this
+    """
 
     times_ns: tuple[int, ...]
     speed: float = 1.0
@@ -173,6 +188,13 @@ class Loadgen(msgspec.Struct, frozen=True, dict=True, tag="loadgen", tag_field="
     """MLPerf LoadGen's Server schedule, bit for bit, from LoadGen's own seed and settings (see ScheduleSettings).
 
     The workload's seed does not touch it. Held whole: 8 bytes a query.
+
+    seed                 LoadGen's schedule_rng_seed
+    target_qps           queries a second
+    min_duration_ns      the schedule lasts so long at least
+    min_queries          and has so many queries at least
+    equal_issue_samples  rounded up to whole passes over a set of this size; 0 does not round
+    max_queries          and so many at most; 0 is no limit
     """
 
     seed: int
@@ -215,103 +237,8 @@ class Loadgen(msgspec.Struct, frozen=True, dict=True, tag="loadgen", tag_field="
             yield at_ns[start : start + CHUNK]
 
 
-class Burst(msgspec.Struct, frozen=True, tag="burst", tag_field="kind", forbid_unknown_fields=True):
-    """Everything at 0."""
-
-    def words(self) -> str:
-        """The process for people."""
-        return "all at once"
-
-    def rate(self) -> None:
-        """No rate was asked for."""
-        return
-
-    def expected(self, duration_s: float) -> float:
-        """As many as one likes; the number of requests is the limit."""
-        return 0.0
-
-    def times(self, stream: Stream) -> Iterator[Int64]:
-        """Zeros without end."""
-        return _zeros()
-
-
-class Concurrency(msgspec.Struct, frozen=True, tag="concurrency", tag_field="kind", forbid_unknown_fields=True):
-    """A closed loop: always this many requests in flight. Times are no part of the plan."""
-
-    requests: int
-
-    def __post_init__(self) -> None:
-        between("concurrency.requests", self.requests, 1, _MAX_CONCURRENCY)
-
-    def words(self) -> str:
-        """The process for people."""
-        return f"concurrency({self.requests})"
-
-    def rate(self) -> None:
-        """The target sets the rate."""
-        return
-
-    def expected(self, duration_s: float) -> float:
-        """As many as the target completes; the number of requests is the limit."""
-        return 0.0
-
-    def times(self, stream: Stream) -> Iterator[Int64]:
-        """Zeros without end: a closed loop ignores times."""
-        return _zeros()
-
-
-class Streams(msgspec.Struct, frozen=True, tag="streams", tag_field="kind", forbid_unknown_fields=True):
-    """LoadGen's stream scenarios: one query of `samples` in flight, the next when the slowest of the last has ended.
-
-    They end by themselves: after `min_queries` queries, a last one that began `min_duration_ns` after the first, and
-    whole sets where `equal_issue_samples` is the size of one. Times are no part of the plan.
-    """
-
-    samples: int = 1
-    min_duration_ns: int = 600 * NS_PER_S
-    min_queries: int = 100
-    equal_issue_samples: int = 0
-
-    def __post_init__(self) -> None:
-        between("streams.samples", self.samples, 1, _MAX_SAMPLES_A_QUERY)
-        between("streams.min_duration_ns", self.min_duration_ns, 0, MAX_SPAN_NS)
-        between("streams.min_queries", self.min_queries, 1, MAX_QUERIES)
-        between("streams.equal_issue_samples", self.equal_issue_samples, 0, MAX_QUERIES)
-
-    def queries(self) -> Queries:
-        """How the loop goes on and ends."""
-        return Queries(
-            samples=self.samples,
-            least=self.min_queries * self.samples,
-            duration_ns=self.min_duration_ns,
-            step=math.lcm(self.samples, max(1, self.equal_issue_samples)),
-        )
-
-    def words(self) -> str:
-        """The process for people."""
-        return f"one query of {self.samples} in flight" if self.samples > 1 else "one query in flight"
-
-    def rate(self) -> None:
-        """The target sets the rate."""
-        return
-
-    def expected(self, duration_s: float) -> float:
-        """As many as the target completes; the number of requests is the limit."""
-        return 0.0
-
-    def times(self, stream: Stream) -> Iterator[Int64]:
-        """Zeros without end: a closed loop ignores times."""
-        return _zeros()
-
-
 Open = Constant | Poisson | Gamma | Weibull | Mmpp | Diurnal | Ramp | Windows | Trace
 """Processes that can be superposed."""
-
-
-def _zeros() -> Iterator[Int64]:
-    zeros = np.zeros(CHUNK, np.int64)
-    while True:
-        yield zeros
 
 
 def _check_rate(field: str, rate_qps: float) -> None:

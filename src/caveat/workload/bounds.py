@@ -38,10 +38,10 @@ def refuse(field: str, found: object, expected: str, next: str = "") -> InputErr
     )
 
 
-def between(field: str, value: float, low: float, high: float) -> None:
-    """Refuse a number outside low..high."""
+def between(field: str, value: float, low: float, high: float, *, next: str = "") -> None:
+    """Refuse a number outside low..high; `next` where it does not stand in a workload."""
     if not low <= value <= high:
-        raise refuse(field, value, f"a number from {low:,.12g} to {high:,.12g}")
+        raise refuse(field, value, f"a number from {low:,.12g} to {high:,.12g}", next)
 
 
 def at_most_listed(field: str, values: Sequence[object], least: int = 1) -> None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from caveat.workload.arrivals import Concurrency
 from caveat.workload.draws import LengthDraws
 from caveat.workload.plan import NO_REQUEST, Int64, PlanBlock
 from caveat.workload.prefixes import PromptChoice, looked_up, ragged
 from caveat.workload.sessions import SessionDraws, Sessions, by_users
 from caveat.workload.streams import SESSIONS, Stream
 from caveat.workload.turns import Turns, last_of_each, summed_within
+from caveat.workload.untimed import Concurrency
 
 if TYPE_CHECKING:
     from caveat.workload.workload import Workload

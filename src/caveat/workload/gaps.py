@@ -67,7 +67,10 @@ class ExponentialGaps(msgspec.Struct, frozen=True, tag="exponential", tag_field=
 
 
 class GammaGaps(msgspec.Struct, frozen=True, tag="gamma", tag_field="kind", forbid_unknown_fields=True):
-    """Gamma gaps: cv above 1 comes in bursts, below 1 is smoother than Poisson."""
+    """Gamma gaps: cv above 1 comes in bursts, below 1 is smoother than Poisson.
+
+    cv  coefficient of variation of the gaps, 0.01 to 100
+    """
 
     cv: float
 
@@ -91,7 +94,10 @@ class GammaGaps(msgspec.Struct, frozen=True, tag="gamma", tag_field="kind", forb
 
 
 class WeibullGaps(msgspec.Struct, frozen=True, tag="weibull", tag_field="kind", forbid_unknown_fields=True):
-    """Weibull gaps with a given cv."""
+    """Weibull gaps with a given cv.
+
+    cv  coefficient of variation of the gaps, 0.01 to 100
+    """
 
     cv: float
 
@@ -121,7 +127,10 @@ class WeibullGaps(msgspec.Struct, frozen=True, tag="weibull", tag_field="kind", 
 
 
 class LognormalGaps(msgspec.Struct, frozen=True, tag="lognormal", tag_field="kind", forbid_unknown_fields=True):
-    """Log-normal gaps with a given cv; usual for think times."""
+    """Log-normal gaps with a given cv; usual for think times.
+
+    cv  coefficient of variation of the gaps, 0.01 to 100
+    """
 
     cv: float
 

@@ -35,7 +35,10 @@ class Shape(Protocol):
 
 
 class Fixed(msgspec.Struct, frozen=True, tag="fixed", tag_field="kind", forbid_unknown_fields=True):
-    """Always the same."""
+    """Always the same.
+
+    value  tokens
+    """
 
     value: int
 
@@ -52,7 +55,11 @@ class Fixed(msgspec.Struct, frozen=True, tag="fixed", tag_field="kind", forbid_u
 
 
 class Uniform(msgspec.Struct, frozen=True, tag="uniform", tag_field="kind", forbid_unknown_fields=True):
-    """Each whole number from low to high, both included, equally often."""
+    """Each whole number from low to high, both included, equally often.
+
+    low   fewest tokens
+    high  most tokens
+    """
 
     low: int
     high: int
@@ -71,7 +78,11 @@ class Uniform(msgspec.Struct, frozen=True, tag="uniform", tag_field="kind", forb
 
 
 class Normal(msgspec.Struct, frozen=True, tag="normal", tag_field="kind", forbid_unknown_fields=True):
-    """Normal, rounded to whole tokens; what falls below 1 becomes 1."""
+    """Normal, rounded to whole tokens; what falls below 1 becomes 1.
+
+    mean  tokens
+    sd    standard deviation, tokens
+    """
 
     mean: float
     sd: float
@@ -90,7 +101,13 @@ class Normal(msgspec.Struct, frozen=True, tag="normal", tag_field="kind", forbid
 
 
 class Lognormal(msgspec.Struct, frozen=True, tag="lognormal", tag_field="kind", forbid_unknown_fields=True):
-    """Log-normal, rounded to whole tokens; given by mean and cv, or by p50 and p90."""
+    """Log-normal, rounded to whole tokens; given by mean and cv, or by p50 and p90.
+
+    mean  tokens; with `cv`
+    cv    coefficient of variation, 0 to 100
+    p50   tokens, the median; with `p90`
+    p90   tokens that nine of ten do not exceed
+    """
 
     mean: float | None = None
     cv: float | None = None
@@ -129,7 +146,11 @@ class Lognormal(msgspec.Struct, frozen=True, tag="lognormal", tag_field="kind", 
 
 
 class Pareto(msgspec.Struct, frozen=True, tag="pareto", tag_field="kind", forbid_unknown_fields=True):
-    """Pareto: P(length > x) = (minimum / x)^alpha, the heavy tail of long prompts."""
+    """Pareto: P(length > x) = (minimum / x)^alpha, the heavy tail of long prompts.
+
+    minimum  fewest tokens
+    alpha    0.1 to 100: the smaller, the heavier the tail; the mean is finite above 1
+    """
 
     minimum: float
     alpha: float
@@ -148,7 +169,10 @@ class Pareto(msgspec.Struct, frozen=True, tag="pareto", tag_field="kind", forbid
 
 
 class Geometric(msgspec.Struct, frozen=True, tag="geometric", tag_field="kind", forbid_unknown_fields=True):
-    """1, 2, 3, ... each less likely than the one before by the same factor; usual for turns of a conversation."""
+    """1, 2, 3, ... each less likely than the one before by the same factor; usual for turns of a conversation.
+
+    mean  tokens, or turns
+    """
 
     mean: float
 
@@ -167,7 +191,11 @@ class Geometric(msgspec.Struct, frozen=True, tag="geometric", tag_field="kind", 
 
 
 class Histogram(msgspec.Struct, frozen=True, dict=True, tag="histogram", tag_field="kind", forbid_unknown_fields=True):
-    """Counted lengths: counts[i] of them from edges[i] up to but not including edges[i + 1], evenly spread there."""
+    """Counted lengths: counts[i] of them from edges[i] up to but not including edges[i + 1], evenly spread there.
+
+    edges   tokens, rising; one more of them than counts
+    counts  how many lengths lie between an edge and the next
+    """
 
     edges: tuple[int, ...]
     counts: tuple[int, ...]
@@ -207,7 +235,11 @@ Simple = Fixed | Uniform | Normal | Lognormal | Pareto | Geometric | Histogram
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One component of a mixture and its share; shares need not add up to 1."""
+    """One component of a mixture and its share; shares need not add up to 1.
+
+    weight  its share, beside those of the other parts
+    shape   any but a mixture
+    """
 
     weight: float
     shape: Simple
@@ -221,6 +253,8 @@ class Mixture(msgspec.Struct, frozen=True, tag="mixture", tag_field="kind", forb
 
     A request's uniform number chooses the part and then the length in it; list parts from short to long, and a
     correlation with the other length keeps its sense.
+
+    parts  1 to 100 of them
     """
 
     parts: tuple[Part, ...]

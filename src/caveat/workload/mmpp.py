@@ -24,7 +24,11 @@ _MAX_STATES = 64
 
 
 class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A rate, and how long it lasts in the mean (exponentially distributed)."""
+    """A rate, and how long it lasts in the mean (exponentially distributed).
+
+    rate_qps  requests a second while it lasts; 0 is silence
+    mean_s    how long it lasts in the mean
+    """
 
     rate_qps: float
     mean_s: float
@@ -38,6 +42,8 @@ class Mmpp(msgspec.Struct, frozen=True, tag="mmpp", tag_field="kind", forbid_unk
     """Two or more states; each is followed by any of the others with equal chance.
 
     The plan begins in a state drawn by the share of time spent in it, so the mean rate holds from the first second.
+
+    states  2 to 64 of them
     """
 
     states: tuple[State, ...]

@@ -24,6 +24,12 @@ class Separate(msgspec.Struct, frozen=True, tag="separate", tag_field="kind", fo
 
     0 is independent, 1 means that the longest prompt has the longest answer. `input_max` and `output_cap` cut what
     is longer, as a context window and a limit on new tokens do.
+
+    input        shape of the prompts
+    output       shape of the answers
+    correlation  -1 to 1
+    input_max    tokens; longer prompts are cut there
+    output_cap   tokens; longer answers are cut there
     """
 
     input: AnyShape
@@ -59,6 +65,10 @@ class Joint(msgspec.Struct, frozen=True, dict=True, tag="joint", tag_field="kind
     """Counted pairs of lengths: any dependence that was observed, as a list of cells.
 
     A cell of one input and one output length is an exact pair; in a wider one both lengths are evenly spread.
+
+    cells       [input from, to, output from, to, count] each, both ends included, in tokens
+    input_max   tokens; longer prompts are cut there
+    output_cap  tokens; longer answers are cut there
     """
 
     cells: tuple[Cell, ...]

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 Int64 = npt.NDArray[np.int64]
+Whole = npt.NDArray[np.int64] | npt.NDArray[np.int32]
+"""Whole numbers of either width: lengths of long recordings take half the room."""
 
 NO_REQUEST = -1  # in `after` and `session`: not dependent, no session
 

@@ -29,6 +29,12 @@ class Prefixes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Of all requests (or sessions), `share` begin with one of `prompts` system prompts; the i-th most popular is chosen
     in proportion to i^-zipf. A prompt's tokens come on top of the request's own.
+
+    block_tokens  tokens of a block; only whole blocks are shared
+    prompts       how many different system prompts there are
+    tokens        how long they are
+    zipf          0 to 10: how much more popular the first is than the next; 0 makes all alike
+    share         0 to 1, of the requests (or sessions) that have one
     """
 
     block_tokens: int = 16

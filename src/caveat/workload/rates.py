@@ -55,6 +55,8 @@ class Points(msgspec.Struct, frozen=True, tag="points", tag_field="kind", forbid
     """Rates (time_s, rate_qps) joined by straight lines; after the last point the curve begins again.
 
     Two points of one time make a step.
+
+    points  pairs of time (s) and rate (requests a second), from time 0
     """
 
     points: tuple[tuple[float, float], ...]
@@ -87,6 +89,11 @@ class Sine(msgspec.Struct, frozen=True, tag="sine", tag_field="kind", forbid_unk
     """mean_qps (1 + swing cos(2 pi (t - peak_s) / period_s)), followed in 1,440 straight lines a period.
 
     The lines stay within 2.4e-6 of the swing; knots are rounded so that every C library gives the same.
+
+    mean_qps  requests a second, in the mean of a period
+    swing     from 0, no wave, to 1: the rate falls to nothing
+    period_s  a day unless given
+    peak_s    where in the period the rate is highest
     """
 
     mean_qps: float

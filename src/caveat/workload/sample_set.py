@@ -22,6 +22,7 @@ MAX_SAMPLES = 10_000_000
 class SampleSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`size` samples, issued in shuffled passes.
 
+    size    how many samples there are
     seed    of the shuffle alone; lengths come from the workload's own seed
     each    samples of one query: they are neighbours in the set, and the queries are shuffled
     order   sample of request 0, 1, ... in place of the shuffle; begins again at its end

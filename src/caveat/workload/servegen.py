@@ -24,7 +24,7 @@ from caveat.workload.pairs import Separate
 from caveat.workload.superposition import Client, Superposition
 from caveat.workload.varying import Window, Windows
 
-_TRACE_NAME = re.compile(r"chunk-(\d{1,6})-trace\.csv")
+TRACE_NAME = re.compile(r"chunk-(\d{1,6})-trace\.csv")
 _ENTRY = re.compile(r"(\d{1,9}): ([0-9.eE+-]{1,40})")
 _MAX_FILE_BYTES = 64 << 20
 _MAX_WINDOWS = 100_000
@@ -71,7 +71,7 @@ def read_servegen(
 
 
 def _trace_files(folder: Path) -> list[Path]:
-    numbered = [(_TRACE_NAME.fullmatch(path.name), path) for path in folder.glob("chunk-*-trace.csv")]
+    numbered = [(TRACE_NAME.fullmatch(path.name), path) for path in folder.glob("chunk-*-trace.csv")]
     return [path for _, path in sorted((int(match[1]), path) for match, path in numbered if match)]
 
 

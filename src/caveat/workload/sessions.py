@@ -28,7 +28,11 @@ _MAX_THINK_S = 1e5
 
 
 class Think(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Time between the end of an answer and the next turn."""
+    """Time between the end of an answer and the next turn.
+
+    mean_s  in the mean
+    gaps    family of the times
+    """
 
     mean_s: float
     gaps: Gaps = ExponentialGaps()
@@ -48,6 +52,11 @@ class Sessions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `turns` is a shape over 1, 2, 3, ... With `grows`, a turn's input is the last one's input and output and as many
     new tokens as were drawn for it; without, only the new ones. A session ends before a turn whose input would pass
     `context_max`; a first turn is cut there.
+
+    turns        requests of one conversation
+    think        time between an answer and the next turn
+    grows        whether a turn repeats the conversation so far
+    context_max  tokens of the longest prompt; left out, no limit
     """
 
     turns: AnyShape

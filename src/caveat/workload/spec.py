@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from caveat.errors import InputError
+from caveat.workload.explained import PAGE, explained
 from caveat.workload.workload import Workload
 
 MAX_BYTES = 64 << 20
@@ -33,12 +34,14 @@ def read_workload(path: Path) -> Workload:
 
 def decode_workload(data: bytes | str, form: Literal["toml", "json"]) -> Workload:
     """The workload in a document; InputError says which field is wrong, what was found and what was expected."""
+    plain: object = None
     try:
-        if form == "toml":
-            return msgspec.toml.decode(data, type=Workload)
-        return msgspec.json.decode(data, type=Workload)
+        plain = msgspec.toml.decode(data) if form == "toml" else msgspec.json.decode(data)
+        return msgspec.convert(plain, Workload)
     except msgspec.ValidationError as error:
-        raise InputError(f"workload: {_place_first(str(error))}", code="workload", next=_NEXT) from error
+        text = data if isinstance(data, str) else data.decode(errors="replace")
+        said = explained(error, plain, Workload, text)
+        raise InputError(f"workload: {said}", code="workload", next=_NEXT) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"workload: not {form.upper()}: {error}", code="workload", next=_NEXT) from error
     except (RecursionError, OverflowError) as error:
@@ -51,7 +54,7 @@ def encode_workload(workload: Workload) -> bytes:
     return msgspec.json.format(msgspec.json.encode(settled), indent=2) + b"\n"
 
 
-_NEXT = "see Workload and its parts for the fields and what they mean"
+_NEXT = f"{PAGE} lists every kind with its fields"
 
 
 def _form(path: Path) -> Literal["toml", "json"]:
@@ -65,11 +68,3 @@ def _form(path: Path) -> Literal["toml", "json"]:
         code="workload",
         next="name the file for what is in it",
     )
-
-
-def _place_first(message: str) -> str:
-    """msgspec's `what - at $.a.b` as `a.b: what`."""
-    what, at, place = message.rpartition(" - at ")
-    if not at:
-        return message
-    return f"{place.strip('`').removeprefix('$.')}: {what}"

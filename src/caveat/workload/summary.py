@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from caveat.units import NS_PER_S
-from caveat.workload.arrivals import Burst, Concurrency, Loadgen, Streams
-from caveat.workload.plan import Int64, Plan, PlanBlock
+from caveat.workload.arrivals import Loadgen
+from caveat.workload.plan import Int64, Plan, PlanBlock, Whole
+from caveat.workload.untimed import Burst, Concurrency, Streams
 
 if TYPE_CHECKING:
     from caveat.workload.workload import Workload
@@ -26,7 +27,7 @@ class LengthCounts:
         self._lengths = np.empty(0, np.int64)
         self._counts = np.empty(0, np.int64)
 
-    def add(self, tokens: Int64) -> None:
+    def add(self, tokens: Whole) -> None:
         """Count some more."""
         lengths, counts = np.unique(tokens, return_counts=True)
         both = np.concatenate([self._lengths, lengths])
@@ -34,6 +35,10 @@ class LengthCounts:
         merged = np.zeros(len(self._lengths), np.int64)
         np.add.at(merged, places, np.concatenate([self._counts, counts]))
         self._counts = merged
+
+    def table(self) -> tuple[Int64, Int64]:
+        """The different lengths in order, and how often each occurs."""
+        return self._lengths, self._counts
 
     def total(self) -> int:
         """The sum of all lengths."""

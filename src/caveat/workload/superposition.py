@@ -27,7 +27,12 @@ Arrived = tuple[Int64, Int64]
 
 
 class Client(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One source of requests. Without `lengths` it has the workload's."""
+    """One source of requests. Without `lengths` it has the workload's.
+
+    arrivals  its own process
+    lengths   its own; left out, the workload's
+    name      for people
+    """
 
     arrivals: Open
     lengths: Lengths | None = None
@@ -35,7 +40,10 @@ class Client(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Superposition(msgspec.Struct, frozen=True, tag="superposition", tag_field="kind", forbid_unknown_fields=True):
-    """Independent clients together."""
+    """Independent clients together.
+
+    clients  1 to 10,000 of them
+    """
 
     clients: tuple[Client, ...]
 

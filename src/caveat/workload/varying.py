@@ -16,7 +16,11 @@ from caveat.workload.streams import Stream
 
 
 class Diurnal(msgspec.Struct, frozen=True, tag="diurnal", tag_field="kind", forbid_unknown_fields=True):
-    """Any gaps, stretched along a curve of the rate that repeats."""
+    """Any gaps, stretched along a curve of the rate that repeats.
+
+    curve  of the rate
+    gaps   family of the gaps, before they are stretched
+    """
 
     curve: Curve
     gaps: Gaps = ExponentialGaps()
@@ -40,7 +44,13 @@ class Diurnal(msgspec.Struct, frozen=True, tag="diurnal", tag_field="kind", forb
 
 
 class Ramp(msgspec.Struct, frozen=True, tag="ramp", tag_field="kind", forbid_unknown_fields=True):
-    """The rate runs straight from one value to another in `over_s`, and stays there."""
+    """The rate runs straight from one value to another in `over_s`, and stays there.
+
+    from_qps  requests a second at the start
+    to_qps    requests a second from `over_s` on
+    over_s    how long it takes from one to the other
+    gaps      family of the gaps, before they are stretched
+    """
 
     from_qps: float
     to_qps: float
@@ -78,7 +88,12 @@ class Ramp(msgspec.Struct, frozen=True, tag="ramp", tag_field="kind", forbid_unk
 
 
 class Window(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A stretch of time with one rate and one family of gaps; rate 0 is silence."""
+    """A stretch of time with one rate and one family of gaps; rate 0 is silence.
+
+    start_s   where it begins; it ends where the next begins
+    rate_qps  requests a second
+    gaps      family of the gaps
+    """
 
     start_s: float
     rate_qps: float
@@ -94,6 +109,9 @@ class Windows(msgspec.Struct, frozen=True, tag="windows", tag_field="kind", forb
 
     Each window begins as if its process had long been under way, so each has its own rate in the mean; what ties
     the gaps on both sides of a border together is lost.
+
+    windows  in order of time
+    end_s    where the last one ends
     """
 
     windows: tuple[Window, ...]

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from caveat.units import NS_PER_S
-from caveat.workload.arrivals import Burst, Concurrency, Loadgen, Open, Streams, Trace
+from caveat.workload.arrivals import Loadgen, Open, Trace
 from caveat.workload.bounds import MAX_REQUESTS, MAX_SPAN_S, between, refuse
 from caveat.workload.compose import composed
 from caveat.workload.pairs import Lengths
@@ -27,6 +27,7 @@ from caveat.workload.sessions import Sessions
 from caveat.workload.streams import CHUNK, Stream
 from caveat.workload.summary import DescribedValue, described
 from caveat.workload.superposition import Superposition
+from caveat.workload.untimed import Burst, Concurrency, Streams
 from caveat.workload.varying import Windows
 
 FORMAT: Literal["caveat-workload/1"] = "caveat-workload/1"
@@ -38,7 +39,11 @@ _NO_PREFIXES = Prefixes()
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a plan ends: before `duration_s`, and after `requests` requests; whichever comes first."""
+    """Where a plan ends: before `duration_s`, and after `requests` requests; whichever comes first.
+
+    duration_s  of the arrivals
+    requests    at most
+    """
 
     duration_s: float | None = None
     requests: int | None = None
@@ -55,7 +60,18 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Workload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is offered: when requests arrive, how long they are, how they hang together, and where the plan ends."""
+    """What is offered: when requests arrive, how long they are, how they hang together, and where the plan ends.
+
+    arrivals  when requests arrive
+    lengths   of prompts and answers
+    format    of the document
+    name      for people
+    seed      of every draw: the same seed gives the same plan on every machine
+    limits    where the plan ends
+    sessions  conversations; without, every request stands alone
+    prefixes  what prompts share
+    samples   a set that requests are taken from, in passes
+    """
 
     arrivals: Arrivals
     lengths: Lengths

@@ -47,3 +47,11 @@ def test_requests_that_all_came_at_once_are_reported():
     findings = Findings("test")
     audited(recording([0, 0, 0], [1, 2, 3]), findings)
     assert codes(findings.problems()) == {"time-zero": [None]}
+
+
+def test_repeats_have_their_lines():
+    """The later one of each pair, by its place in the file."""
+    findings = Findings("test")
+    trace = recording([0, 5, 5, 5, 9, 9], [1, 2, 3, 2, 4, 4])
+    audited(trace, findings, lambda places: 100 + places)
+    assert codes(findings.problems()) == {"rows-twice": [103, 105]}

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from caveat.workload import TraceDescription, describe_trace, read_trace
-from caveat.workload.traces.describe import rank_correlation
+from caveat.workload.traces.passes import rank_correlation
 from tests.workload.traces.samples import FILES, SECOND, mooncake, needs_traces, recording, written
 
 

@@ -25,9 +25,10 @@ from caveat.workload import (
     Weibull,
     Workload,
     fit_trace,
+    read_trace,
     recording_of,
 )
-from tests.workload.traces.samples import SECOND, mooncake, needs_traces, recording
+from tests.workload.traces.samples import AZURE, SECOND, mooncake, needs_traces, recording
 
 CHAT = Separate(input=Lognormal(mean=300.0, cv=1.2), output=Lognormal(p50=100.0, p90=400.0), correlation=0.4)
 
@@ -123,3 +124,31 @@ def test_what_the_public_trace_has_beyond_our_vocabulary_is_said():
     assert isinstance(result.workload.arrivals, Diurnal)
     assert any("37.4% in the trace" in miss for miss in result.misses)
     assert any("spread evenly within the clock's steps of 3 s" in note for note in result.notes)
+
+
+def test_what_comes_on_top_and_what_was_not_tested_is_said():
+    """Shared beginnings are not in the lengths; nobody asked about the order of lengths."""
+    result = fitted(Poisson(4.0), prefixes=Prefixes(prompts=1, tokens=Fixed(512)))
+    assert any("shared beginnings of 512 tokens on average, in 100.0% of requests" in note for note in result.notes)
+    assert any("come together in time" in one for one in result.not_tested)
+    assert any("a cache that forgets" in one for one in result.not_tested)
+    assert result.passed
+
+
+def test_a_tail_that_is_not_reproduced_fails():
+    """One prompt in twenty is a thousand times as long as the middle one."""
+    lengths = [100 if n % 20 else 100_000 for n in range(4000)]
+    trace = recording([n * SECOND for n in range(4000)], lengths)
+    (fixed, *_) = fit_trace(trace).lengths
+    (tail,) = (test for test in fixed.tests if test.name == "p99 of input tokens")
+    assert (tail.passed, tail.observed, tail.expected) == (False, 100_000.0, 100.0)
+
+
+@needs_traces
+@pytest.mark.full
+def test_busy_stretches_of_the_public_azure_trace_need_a_curve_of_the_rate():
+    """Two states forget too soon: the counts of a minute are still tied after five."""
+    result = fit_trace(read_trace(AZURE).recording)
+    mmpp = next(one for one in result.arrivals if one.kind == "mmpp")
+    assert "autocorrelation at 60 s, lag 5" in [test.name for test in mmpp.tests if not test.passed]
+    assert isinstance(result.workload.arrivals, Diurnal)

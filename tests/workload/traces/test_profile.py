@@ -294,6 +294,13 @@ def test_the_statement_says_what_can_be_recovered():
     assert "beginnings" not in privacy_statement(alone)
 
 
+def test_a_name_is_in_a_profile_only_if_it_was_given():
+    """And the statement says so."""
+    assert profile_of(talks()).name == ""
+    assert "and no names." in privacy_statement(profile_of(talks()))
+    assert "no names but the one that you gave it, 'bank'" in privacy_statement(profile_of(talks(), name="bank"))
+
+
 def test_what_was_lost_is_said():
     """Requests without output, a clock that steps, what was not recorded."""
     trace = recording(

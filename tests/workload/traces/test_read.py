@@ -176,8 +176,9 @@ def test_nothing_of_a_line_is_quoted(tmp_path):
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("", "trace-format-unknown"),
-        ("\n\n", "trace-format-unknown"),
+        ("", "trace-empty"),
+        ("\n\n", "trace-empty"),
+        ('[{"timestamp": 1}]', "trace-format-unknown"),
         ('{"timestamp": 1, "input_length": 1}\n', "trace-column-missing"),
         ("a,b\n1,2\n", "trace-column-missing"),
         ("\x00\x01\x02", "trace-column-missing"),
@@ -265,7 +266,7 @@ def test_the_public_conversation_trace_is_read_whole():
     assert len(read.recording) == 12_031
     assert read.recording.source.grid_ns == 3 * SECOND
     assert len(read.recording.prefix_blocks) == 288_500
-    assert codes(read.problems) == {"time-grid": [None], "rows-twice": [None]}
+    assert codes(read.problems) == {"time-grid": [None], "rows-twice": [7733]}
 
 
 @needs_traces
@@ -275,3 +276,34 @@ def test_the_public_azure_trace_is_read_whole():
     assert len(read.recording) == 19_366
     assert read.problems == ()
     assert rows(read.recording)[1] == (4_314_579_000, 396, 109, None, None, None)
+
+
+def test_findings_are_in_order_and_say_times_for_people(tmp_path):
+    """What is left out comes first; lines rise; four seconds are not four billion nanoseconds."""
+    path = tmp_path / "mine.csv"
+    path.write_text("time_s,input_tokens,output_tokens\n5,10,10\n1,10,10\n1,10,10\n1,10,10\n,3,3\n7,-3,3\n")
+    problems = read_trace(path).problems
+    assert [(problem.code, problem.line) for problem in problems] == [
+        ("time-missing", 6),
+        ("length-impossible", 7),
+        ("time-backwards", 3),
+        ("rows-twice", 4),
+        ("rows-twice", 5),
+    ]
+    assert problems[2].found == "4 s before it"
+
+
+def test_a_file_of_which_nothing_can_be_read_says_why_once(tmp_path):
+    """Which length is missing, where, how often; and what to do."""
+    path = tmp_path / "log.jsonl"
+    path.write_text(jsonl([{"created": 1700000000 + n, "messages": []} for n in range(3)]))
+    with pytest.raises(InputError) as refused:
+        read_trace(path)
+    assert "length-missing, 3 times, first in line 1 (no length at all)" in refused.value.message
+    assert refused.value.next == "log the usage that the server reports, or map the columns that hold the lengths"
+
+
+def test_a_format_beside_a_map_of_columns_is_refused(tmp_path):
+    """One of them would be ignored."""
+    with pytest.raises(UsageError, match="beside a map"):
+        read_trace(written(tmp_path, "generic csv"), format="azure", columns={"input": "a", "output": "b"})

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from caveat.workload import read_trace
+from caveat.workload import describe_trace, read_trace
 from tests.workload.traces.samples import codes, jsonl, rows
 
 SYSTEM = "You are the assistant of a bank with many branches. " * 60
@@ -69,3 +69,12 @@ def test_lines_of_any_shape_are_harmless(tmp_path):
     assert [row[1:3] for row in rows(read.recording)] == [(5, 5), (1, 1)]
     assert codes(read.problems)["length-missing"] == [1, 5]
     assert codes(read.problems)["time-missing"] == [4]
+
+
+def test_prompts_shorter_than_a_block_leave_reuse_unknown(tmp_path):
+    """Unknown is not zero."""
+    path = tmp_path / "log.jsonl"
+    path.write_text(jsonl([{"created": 1700000000 + n, "prompt": "short", **usage(9, 3)} for n in range(4)]))
+    described = describe_trace(read_trace(path).recording)
+    assert described.prefixes is None
+    assert "no prompt lists a block of 128 tokens, so reuse is unknown, not zero" in described.notes

@@ -7,11 +7,12 @@ from typing import Literal
 
 from caveat.compare.finding import Finding
 from caveat.compare.pair import FLOOR_BELOW
-from caveat.figures import Figure
+from caveat.figures import Figure, limit_percentile
 
 RULE = "headroom"
+RULED = "p99"  # what MLPerf's rules limit, where a run does not say it
 
-_KEYS = {"headroom_ttft": "p99 TTFT", "headroom_tpot": "p99 TPOT", "headroom_latency": "p99 latency"}
+_KEYS = {"headroom_ttft": "TTFT", "headroom_tpot": "TPOT", "headroom_latency": "latency"}
 _LIMITED = ("server", "interactive")
 
 
@@ -20,13 +21,14 @@ def headroom(left: Figure, right: Figure) -> Iterator[Finding]:
 
     ## What it asks
 
-    For rates under latency limits: did the 99th percentiles come near the limits on both sides?
+    For rates under latency limits: did the percentiles that are limited (p99 by MLPerf's rules) come near the
+    limits on both sides?
 
     ## Why
 
     The rate of Server and Interactive is what the submitter asked for and passed, not a maximum that was found.
-    A run whose p99 latencies stay under half of their limits could very likely have carried more. Its value is
-    a lower bound, and a ratio with it is a bound too, in one direction.
+    A run whose latencies stay, at that percentile, under half of their limits could very likely have carried
+    more. Its value is a lower bound, and a ratio with it is a bound too, in one direction.
 
     ## What to do instead
 
@@ -39,7 +41,7 @@ def headroom(left: Figure, right: Figure) -> Iterator[Finding]:
 
     ## Source
 
-    LoadGen: the Server rate follows `target_qps`, which the submitter sets; p99 against the limits from the
+    LoadGen: the Server rate follows `target_qps`, which the submitter sets; the percentile against the limits from the
     same log.
     """
     mine, theirs = _standing(left), _standing(right)
@@ -76,8 +78,9 @@ def _standing(figure: Figure) -> Literal["near", "floor", "undisclosed", "not as
 
 
 def _text(figure: Figure) -> str:
+    percentile = limit_percentile(figure.conditions) or RULED
     known = [
-        f"{word} at {100 * share:.0f} % of its limit"
+        f"{percentile} {word} at {100 * share:.0f} % of its limit"
         for key, word in _KEYS.items()
         if (share := figure.conditions.number(key)) is not None
     ]

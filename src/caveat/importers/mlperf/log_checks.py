@@ -11,7 +11,7 @@ from caveat.figures import METRICS, Check, Row
 from caveat.importers.mlperf.accuracy_report import AccuracyReport
 from caveat.importers.mlperf.joined_log import JoinedLog
 from caveat.importers.mlperf.loadgen_detail import KEPT_ERRORS
-from caveat.importers.mlperf.log_conditions import LoggedLimits, limits_of
+from caveat.importers.mlperf.log_conditions import LoggedLimits, limited_percentile, limits_of
 from caveat.importers.mlperf.log_rows import OPEN_LOOP, TOKENS_PER_SAMPLE
 from caveat.units import format_number, format_seconds, seconds_from_ms, seconds_from_ns
 
@@ -108,18 +108,21 @@ def _early_stopping(joined: JoinedLog, scenario: str) -> Iterator[Check]:
 
 def _limits(joined: JoinedLog, limits: LoggedLimits, values: Mapping[str, float]) -> Check:
     """Below each limit, not at it; and LoadGen's own answer."""
+    percentile = limited_percentile(joined)
     pairs = [
         (name, values[metric], limit)
         for name, metric, limit in (
-            ("TTFT", "loadgen-ttft.p99", limits.ttft_s),
-            ("TPOT", "loadgen-tpot.p99", limits.tpot_s),
-            ("latency", "loadgen-latency.p99", limits.latency_s),
+            ("TTFT", f"loadgen-ttft.{percentile}", limits.ttft_s),
+            ("TPOT", f"loadgen-tpot.{percentile}", limits.tpot_s),
+            ("latency", f"loadgen-latency.{percentile}", limits.latency_s),
         )
         if limit is not None and metric in values
     ]
     met = joined.log.flag("result_perf_constraints_met")
-    sentence = ", ".join(f"p99 {name} {format_seconds(p99)} of {format_seconds(limit)}" for name, p99, limit in pairs)
-    if met is False or any(p99 >= limit for _, p99, limit in pairs):
+    sentence = ", ".join(
+        f"{percentile} {name} {format_seconds(at)} of {format_seconds(limit)}" for name, at, limit in pairs
+    )
+    if met is False or any(at >= limit for _, at, limit in pairs):
         return Check(aspect="latency limits", outcome="fail", sentence=sentence)
     return Check(aspect="latency limits", outcome="pass" if met and pairs else "unknown", sentence=sentence)
 

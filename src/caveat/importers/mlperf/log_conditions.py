@@ -1,4 +1,4 @@
-"""The conditions that a LoadGen log states: settings as they were in effect, load, limits and how close p99 came."""
+"""The conditions that a LoadGen log states: settings in effect, load, limits and how close latencies came."""
 
 from __future__ import annotations
 
@@ -65,8 +65,14 @@ def conditions_logged(
     return values, ()
 
 
+def limited_percentile(joined: JoinedLog) -> str:
+    """The percentile that the log's limits are on; p99, which the rules ask, where an old log does not say it."""
+    share = joined.log.number("effective_target_latency_percentile")
+    return "p99" if share is None else f"p{100 * share:g}"
+
+
 def _open_loop(joined: JoinedLog, scenario: str, by_metric: dict[str, Row]) -> dict[str, Value | None]:
-    limits = limits_of(joined, scenario)
+    limits, percentile = limits_of(joined, scenario), limited_percentile(joined)
 
     def headroom(metric: str, limit_s: float | None) -> float | None:
         row = by_metric.get(metric)
@@ -83,9 +89,9 @@ def _open_loop(joined: JoinedLog, scenario: str, by_metric: dict[str, Row]) -> d
         "ttft_limit_s": limits.ttft_s,
         "tpot_limit_s": limits.tpot_s,
         "latency_limit_s": limits.latency_s,
-        "headroom_ttft": headroom("loadgen-ttft.p99", limits.ttft_s),
-        "headroom_tpot": headroom("loadgen-tpot.p99", limits.tpot_s),
-        "headroom_latency": headroom("loadgen-latency.p99", limits.latency_s),
+        "headroom_ttft": headroom(f"loadgen-ttft.{percentile}", limits.ttft_s),
+        "headroom_tpot": headroom(f"loadgen-tpot.{percentile}", limits.tpot_s),
+        "headroom_latency": headroom(f"loadgen-latency.{percentile}", limits.latency_s),
     }
 
 

@@ -1,6 +1,7 @@
 """Traces: recorded traffic read, described, fitted, made into profiles, replayed and written."""
 
 from caveat.workload.traces.describe import TraceDescription, describe_trace
+from caveat.workload.traces.drawn import is_servegen, servegen_recording, servegen_workload
 from caveat.workload.traces.fit import fit_trace
 from caveat.workload.traces.fit_result import Candidate, FitResult, FitTest
 from caveat.workload.traces.formats import FORMATS
@@ -9,6 +10,7 @@ from caveat.workload.traces.profile_of import privacy_statement, profile_of
 from caveat.workload.traces.read import TraceRead, TraceStream, read_trace
 from caveat.workload.traces.recording import Recording, TraceSource, recording_of
 from caveat.workload.traces.replay import ProfilePlan, RecordingPlan, plan_of, plan_of_recording
+from caveat.workload.traces.replay_check import ReplayDifference, replay_differences
 from caveat.workload.traces.transform import (
     first_seconds,
     scaled_lengths,
@@ -27,6 +29,7 @@ __all__ = [
     "ProfilePlan",
     "Recording",
     "RecordingPlan",
+    "ReplayDifference",
     "TraceDescription",
     "TraceRead",
     "TraceSource",
@@ -36,6 +39,7 @@ __all__ = [
     "encode_profile",
     "first_seconds",
     "fit_trace",
+    "is_servegen",
     "plan_of",
     "plan_of_recording",
     "privacy_statement",
@@ -43,7 +47,10 @@ __all__ = [
     "read_profile",
     "read_trace",
     "recording_of",
+    "replay_differences",
     "scaled_lengths",
+    "servegen_recording",
+    "servegen_workload",
     "sped_up",
     "spread_within_steps",
     "synthesize",

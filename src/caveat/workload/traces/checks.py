@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from caveat.units import format_seconds, seconds_from_ns
 from caveat.workload.plan import Int64
 from caveat.workload.traces.clock import Clock
 from caveat.workload.traces.findings import Findings
+from caveat.workload.traces.gathered import RowLines
 from caveat.workload.traces.raw import IMPOSSIBLE, UNKNOWN, Raw
 
 Flags = npt.NDArray[np.bool_]
@@ -22,6 +24,7 @@ class Checks:
         self._findings = findings
         self._last_ns: int | None = None
         self._last_turn: dict[int, int] = {}
+        self.lines = RowLines()
 
     def kept(self, raw: Raw) -> dict[str, Int64] | None:
         """The columns of a recording without the rows that cannot be used; None if none can."""
@@ -29,7 +32,7 @@ class Checks:
         unknown = (raw.input_tokens == UNKNOWN) | (raw.output_tokens == UNKNOWN)
         impossible = (raw.input_tokens == IMPOSSIBLE) | (raw.output_tokens == IMPOSSIBLE)
         self._report("time-missing", raw, ~timed)
-        self._report("length-missing", raw, timed & unknown)
+        self._report_missing(raw, timed & unknown)
         self._report("length-impossible", raw, timed & impossible & ~unknown)
         keep = timed & ~unknown & ~impossible
         if not keep.any():
@@ -37,6 +40,7 @@ class Checks:
         self._report("input-zero", raw, keep & (raw.input_tokens == 0))
         self._report("output-zero", raw, keep & (raw.output_tokens == 0))
         places = np.flatnonzero(keep)
+        self.lines.add(raw.line[places])
         self._compare_times(raw.line[places], t_ns[places])
         columns = {
             "t_ns": t_ns[places],
@@ -50,18 +54,25 @@ class Checks:
             columns["prefix_ends"], columns["prefix_blocks"] = self._blocks(raw, raw.ends, raw.blocks, places)
         return columns
 
+    def _report_missing(self, raw: Raw, wrong: Flags) -> None:
+        places = np.flatnonzero(wrong)
+        neither = (raw.input_tokens == UNKNOWN) & (raw.output_tokens == UNKNOWN)
+        words = (
+            "no length at all" if neither[p] else f"no {'input' if raw.input_tokens[p] == UNKNOWN else 'output'} length"
+            for p in places
+        )
+        self._findings.add_lines("length-missing", raw.line[places], words)
+
     def _report(self, code: str, raw: Raw, wrong: Flags) -> None:
         if wrong.any():
-            lines = raw.line[wrong]
-            self._findings.add_lines(code, lines[:8])
-            self._findings.add(code, count=len(lines) - 8)
+            self._findings.add_lines(code, raw.line[wrong])
 
     def _compare_times(self, lines: Int64, t_ns: Int64) -> None:
         before = np.append(t_ns[0] if self._last_ns is None else self._last_ns, t_ns[:-1])
         back_ns = before - t_ns
-        for place in np.flatnonzero(back_ns > 0)[:8]:
-            self._findings.add("time-backwards", int(lines[place]), f"{int(back_ns[place]):,} ns before it")
-        self._findings.add("time-backwards", count=int(np.count_nonzero(back_ns > 0)) - 8)
+        wrong = np.flatnonzero(back_ns > 0)
+        found = (f"{format_seconds(seconds_from_ns(int(back_ns[place])))} before it" for place in wrong)
+        self._findings.add_lines("time-backwards", lines[wrong], found)
         self._last_ns = int(t_ns[-1])
 
     def _compare_turns(self, raw: Raw, places: Int64) -> None:
@@ -81,12 +92,11 @@ class Checks:
         counts = (ends[places] - starts).astype(np.int64)
         most = -(-raw.input_tokens[places] // self._block_tokens)
         lines = raw.line[places]
-        for place in np.flatnonzero(counts > most)[:8]:
-            found = f"{int(counts[place])} blocks for {int(raw.input_tokens[places[place]])} tokens"
-            self._findings.add("blocks-impossible", int(lines[place]), found)
-        self._findings.add("blocks-impossible", count=int(np.count_nonzero(counts > most)) - 8)
-        few = (counts > 0) & (counts < most - 1)
-        self._findings.add("blocks-few", int(lines[np.argmax(few)]), count=int(np.count_nonzero(few)))
+        tokens = raw.input_tokens[places]
+        wrong = np.flatnonzero(counts > most)
+        found = (f"{counts[place]} blocks for {tokens[place]} tokens" for place in wrong)
+        self._findings.add_lines("blocks-impossible", lines[wrong], found)
+        self._findings.add_lines("blocks-few", lines[(counts > 0) & (counts < most - 1)])
         if len(places) == len(ends) and not np.any(counts > most):
             return ends, ids
         cut = np.minimum(counts, most)

@@ -48,7 +48,7 @@ def unit_of(column: str, first: float, *, given: str | None, declared: str | Non
             raise InputError(
                 f"time unit: found {given[:40]!r}, expected {', '.join(UNITS_NS)}",
                 code="trace-time-unit",
-                next="name one",
+                next="say which of them it is",
             )
         return TimeUnit(given, "given")
     if declared is not None:
@@ -61,7 +61,7 @@ def unit_of(column: str, first: float, *, given: str | None, declared: str | Non
     raise InputError(
         f"column {column[:40]!r}: found numbers like {first:g}, expected a unit of time to be known",
         code="trace-time-unit",
-        next="say the unit: s, ms, us or ns",
+        next="say the unit (time_unit): s, ms, us or ns",
     )
 
 

@@ -65,7 +65,7 @@ def _check_header(columns: CsvColumns, header: list[str]) -> None:
             raise InputError(
                 f"column for {name}: found no {theirs[:40]!r}, expected one of {', '.join(header)[:200]}",
                 code="trace-column-missing",
-                next="name the columns that hold time, input and output tokens",
+                next="map the columns that are there: time=NAME,input=NAME,output=NAME",
             )
 
 
@@ -107,6 +107,7 @@ def _arrow_table(data: bytes, header: list[str], delimiter: str, wanted: list[st
         convert_options=arrow_csv.ConvertOptions(
             include_columns=wanted, column_types=dict.fromkeys(wanted, pa.string()), strings_can_be_null=False
         ),
+        memory_pool=pa.system_memory_pool(),  # which gives a piece's room back before the next one
     )
 
 

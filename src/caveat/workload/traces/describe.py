@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 
 from caveat.units import MS_PER_S, NS_PER_S
-from caveat.workload.plan import NO_REQUEST, Int64
-from caveat.workload.summary import LengthCounts
+from caveat.workload.plan import NO_REQUEST, Int64, Whole
 from caveat.workload.traces.audit import on_grid
 from caveat.workload.traces.counts import RateAtScale, gap_cv, rate_at_scale
+from caveat.workload.traces.passes import counts_of, rank_correlation
 from caveat.workload.traces.plots import PlotData, plots_of
 from caveat.workload.traces.recording import Recording, TraceSource, previous_in_session
 from caveat.workload.traces.reuse import distances_blocks, distances_ms, previous_use, reuse_of, worst_so_far
@@ -96,7 +96,7 @@ def describe_trace(recording: Recording, *, scales_s: Sequence[float] = SCALES_S
         input_tokens=length_statistics(recording.input_tokens),
         output_tokens=length_statistics(recording.output_tokens),
         correlation=rank_correlation(recording.input_tokens, recording.output_tokens),
-        without_output=int(np.count_nonzero(recording.output_tokens == 0)),
+        without_output=int(len(recording) - np.count_nonzero(recording.output_tokens)),
         prefixes=prefix_reuse(recording) if recording.has_blocks else None,
         sessions=session_statistics(recording) if recording.has_sessions else None,
         plots=plots_of(recording, t_ns),
@@ -104,26 +104,9 @@ def describe_trace(recording: Recording, *, scales_s: Sequence[float] = SCALES_S
     )
 
 
-def length_statistics(tokens: Int64) -> dict[str, float]:
-    """Mean, percentiles by rank, maximum and number."""
-    counts = LengthCounts()
-    counts.add(tokens)
-    return counts.statistics()
-
-
-def rank_correlation(a: Int64, b: Int64) -> float | None:
-    """Spearman's correlation with mean ranks for ties; None where one of them does not vary."""
-    if len(a) < 3:
-        return None
-    ranks = [_mean_ranks(values) for values in (a, b)]
-    if any(float(rank.std()) == 0.0 for rank in ranks):
-        return None
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-
-
-def _mean_ranks(values: Int64) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - 0.5 * (counts + 1))[inverse]
+def length_statistics(tokens: Whole) -> dict[str, float]:
+    """Mean, percentiles by rank, maximum and number; exact."""
+    return counts_of(tokens).statistics()
 
 
 def prefix_reuse(recording: Recording) -> PrefixReuse:
@@ -181,13 +164,16 @@ def _quantiles(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> dict[str
 
 
 def _notes(recording: Recording, scales_s: Sequence[float]) -> list[str]:
-    notes = [f"times are in {recording.source.time_unit}: {recording.source.time_unit_how}"]
+    unit = f"times are in {recording.source.time_unit}: {recording.source.time_unit_how}"
+    notes = [unit if recording.source.timed else "the file has no times: rates and gaps are unknown"]
     grid_s = recording.source.grid_ns / NS_PER_S
     if grid_s:
         below = [f"{scale_s:g} s" for scale_s in scales_s if scale_s < grid_s]
         what = f": rates at {', '.join(below)} are the recorder's, not the traffic's" if below else ""
         notes.append(f"the clock of the trace steps by {grid_s:g} s{what}")
-    if not recording.has_blocks:
+    if not recording.has_blocks and recording.block_tokens:
+        notes.append(f"no prompt lists a block of {recording.block_tokens} tokens, so reuse is unknown, not zero")
+    elif not recording.has_blocks:
         notes.append("prefix blocks were not recorded: reuse is unknown")
     if not recording.has_sessions:
         notes.append("sessions were not recorded: turns and think times are unknown")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from caveat.errors import CannotSayError
+from caveat.units import format_seconds
 from caveat.workload.gaps import ExponentialGaps, LognormalGaps
 from caveat.workload.lengths import Histogram
 from caveat.workload.plan import NO_REQUEST, Int64
@@ -27,6 +28,7 @@ from caveat.workload.workload import Limits, Workload
 FEWEST = 20
 _MISS = 0.1
 _MISS_POINTS = 0.02
+_DOUBT = 0.1
 _GROWS = 0.9
 _MOST_TURNS = 1000
 
@@ -63,7 +65,9 @@ def fit_trace(recording: Recording, *, name: str = "", seed: int = 0) -> FitResu
         arrivals=tuple(tried_arrivals),
         lengths=tuple(tried_lengths),
         misses=tuple(_misses(recording, spread, workload, tried_arrivals, tried_lengths)),
-        notes=tuple(_notes(recording)),
+        doubtful=tuple(_doubtful(tried_arrivals[chosen(tried_arrivals)])),
+        not_tested=tuple(_not_tested(recording)),
+        notes=tuple(_notes(recording, parts)),
     )
 
 
@@ -76,6 +80,8 @@ class _Parts:
     output_tokens: Int64
     sessions: Sessions | None
     prefixes: Prefixes | None
+    shared_tokens: float | None = None
+    """Mean length of the shared beginnings that are not in `input_tokens`; None if nothing was taken off."""
 
 
 def _parts(recording: Recording) -> _Parts:
@@ -89,7 +95,9 @@ def _parts(recording: Recording) -> _Parts:
         new[later] = recording.input_tokens[later] - said
     starts = before == NO_REQUEST if sessions is not None else np.ones(len(recording), np.bool_)
     start_ns = recording.t_ns[starts]
-    return _Parts(start_ns, np.maximum(new, 1), np.maximum(recording.output_tokens, 1), sessions, prefixes)
+    mean_shared = float(shared[shared > 0].mean()) if shared.any() else None
+    output_tokens = np.maximum(recording.output_tokens, 1)
+    return _Parts(start_ns, np.maximum(new, 1), output_tokens, sessions, prefixes, mean_shared)
 
 
 def _sessions(recording: Recording) -> Sessions | None:
@@ -195,11 +203,39 @@ def _far(theirs: float, ours: float) -> bool:
     return not math.isclose(theirs, ours, rel_tol=_MISS)
 
 
-def _notes(recording: Recording) -> Iterator[str]:
+def _doubtful(candidate: Candidate) -> Iterator[str]:
+    """Statistics that pass, and that nine of ten plans do not have."""
+    for test in candidate.tests:
+        if test.passed and test.p_value is not None and test.p_value < _DOUBT and _far(test.observed, test.expected):
+            yield f"{words_of(test)}, {test.expected:.4g} in their middle"
+
+
+def _not_tested(recording: Recording) -> Iterator[str]:
+    yield "whether long prompts or long answers come together in time, or with the time of day"
+    yield "whether lengths depend on how busy it is"
+    long_s = recording.span_s / FEWEST
+    yield f"anything at scales above {format_seconds(long_s)}: the trace holds fewer than {FEWEST} stretches of that"
+    if recording.has_blocks:
+        yield "reuse by a cache that forgets or is full; only what one that keeps everything could reuse"
+    else:
+        yield "what prompts share: it was not recorded"
+    if not recording.has_sessions:
+        yield "conversations: they were not recorded"
+
+
+def _notes(recording: Recording, parts: _Parts) -> Iterator[str]:
     if recording.source.grid_ns:
         step_s = recording.source.grid_ns / 1e9
         yield f"times were spread evenly within the clock's steps of {step_s:g} s before fitting"
     if recording.has_sessions:
         yield "think times run from one turn's arrival to the next, as answers' ends are not in a trace"
+    if parts.shared_tokens is not None:
+        share = parts.prefixes.share if parts.prefixes is not None else 0.0
+        yield (
+            f"input lengths are of what is new in a prompt: shared beginnings of {parts.shared_tokens:,.0f} tokens on "
+            f"average, in {share:.1%} of requests, come on top (prefixes of the workload)"
+        )
+    if parts.sessions is not None and parts.sessions.grows:
+        yield "later turns: input lengths are of what is new; everything said before comes on top (sessions.grows)"
     yield "a test fails where the trace lies clearly outside all plans of the candidate, and 5 % from their median"
     yield "where a workload misses too much, a profile keeps what it cannot"

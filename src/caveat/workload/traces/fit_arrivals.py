@@ -1,7 +1,7 @@
 """Which arrival process a trace could come from: constant, Poisson, gamma, Weibull, MMPP, a curve of the rate.
 
-Every candidate is fitted by moments and then asked for plans of its own. The trace's gaps, its dispersion at each
-scale and its trend must not lie outside what these plans show.
+Every candidate is fitted by moments and then asked for plans of its own. The trace's number of requests, its gaps, the
+dispersion and the memory of its counts at each scale and its trend must not lie outside what these plans show.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from caveat.workload.varying import Diurnal
 
 SCALES_S = (1.0, 10.0, 60.0, 600.0)
 _FEWEST_BINS = 20
+_MEMORY_FROM_S = 10.0
+_LAGS = (1, 2, 5)
 _PLANS = 99
 _MOST_PLANNED = 4_000_000
 _MOST_KNOTS = 96
@@ -70,9 +72,20 @@ def _statistics(t_ns: Int64, span_ns: int, coarsest_ns: int) -> dict[str, float]
     for scale_s in SCALES_S:
         scale_ns = round(scale_s * NS_PER_S)
         if scale_ns > 2 * coarsest_ns and span_ns // scale_ns >= _FEWEST_BINS:
-            found[f"dispersion at {scale_s:g} s"] = dispersion(counted(t_ns, span_ns, scale_ns)) or 0.0
+            counts = counted(t_ns, span_ns, scale_ns)
+            found[f"dispersion at {scale_s:g} s"] = dispersion(counts) or 0.0
+            found |= _memory(counts, scale_s)
+    found["requests"] = float(len(t_ns))
     found["greatest distance from an even rate, x sqrt(n)"] = _distance_from_even(t_ns, span_ns)
     return found
+
+
+def _memory(counts: Int64, scale_s: float) -> dict[str, float]:
+    """Autocorrelation of the counts at a few lags: how long a busy stretch lasts, which dispersion does not say."""
+    if scale_s < _MEMORY_FROM_S:
+        return {}
+    found = {lag: autocorrelation(counts, lag) for lag in _LAGS}
+    return {f"autocorrelation at {scale_s:g} s, lag {lag}": one for lag, one in found.items() if one is not None}
 
 
 def _distance_from_even(t_ns: Int64, span_ns: int) -> float:
@@ -210,7 +223,12 @@ def _if_allowed(make: Callable[[], T]) -> T | None:
 
 
 def words_of(test: FitTest) -> str:
-    """A failed test as a sentence."""
+    """A test as a sentence."""
+    if test.p_value is None and test.expected:
+        trace, low, high = (f"{one:,.0f}" for one in (test.observed, test.low, test.high))
+        return f"{test.name} is {test.expected:,.0f}, {trace} in the trace ({low} to {high} would do)"
+    if test.p_value is None:
+        return f"{test.name} is {test.observed:.3g}, at most {test.high:.3g} would do"
     return f"{test.name}: {test.observed:.4g} in the trace, {test.low:.4g} to {test.high:.4g} in plans of it"
 
 

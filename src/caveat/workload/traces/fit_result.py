@@ -17,6 +17,7 @@ TOLERANCE = 0.05
 """A difference below this share of the expected value is too small to matter, however sure it is."""
 
 _ABSOLUTE = 0.02
+_TAIL = 0.1
 _MARGIN = 0.15
 
 
@@ -57,7 +58,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 class FitResult(msgspec.Struct, frozen=True, kw_only=True):
     """The simplest workload that passes, the candidates before it, and what it fails to reproduce, in sentences.
 
-    Where no candidate passes, the workload has the one with the fewest failures, and `misses` says so.
+    Where no candidate passes, the workload has the one with the fewest failures, and `misses` says so. `doubtful` are
+    statistics that lie within what plans of it show, and at their edge. `not_tested` says what nothing was asked about.
     """
 
     format: Literal["caveat-fit/1"] = FORMAT
@@ -65,7 +67,14 @@ class FitResult(msgspec.Struct, frozen=True, kw_only=True):
     arrivals: tuple[Candidate, ...]
     lengths: tuple[Candidate, ...]
     misses: tuple[str, ...]
-    notes: tuple[str, ...]
+    doubtful: tuple[str, ...] = ()
+    not_tested: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing that was tested is missed."""
+        return not self.misses
 
 
 def simulated_test(name: str, observed: float, simulated: Sequence[float]) -> FitTest:
@@ -95,6 +104,14 @@ def threshold_test(name: str, observed: float, most: float) -> FitTest:
     """A difference that must not pass a threshold."""
     return FitTest(
         name=name, observed=observed, expected=0.0, low=0.0, high=most, p_value=None, passed=observed <= most
+    )
+
+
+def tail_test(name: str, observed: float, low: float, high: float, model: float) -> FitTest:
+    """A percentile of the candidate against the interval in which the trace's own lies, a tenth wider on both sides."""
+    least, most = low * (1.0 - _TAIL), high * (1.0 + _TAIL)
+    return FitTest(
+        name=name, observed=observed, expected=model, low=least, high=most, p_value=None, passed=least <= model <= most
     )
 
 

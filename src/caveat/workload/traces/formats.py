@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from caveat.errors import InputError, UsageError
+from caveat.workload.servegen import TRACE_NAME as SERVEGEN_NAME
 from caveat.workload.traces import bench_jsonl, request_log
 from caveat.workload.traces.azure import AZURE
 from caveat.workload.traces.bailian import BAILIAN
@@ -14,11 +15,12 @@ from caveat.workload.traces.bench_jsonl import BENCH_JSONL
 from caveat.workload.traces.burstgpt import BURSTGPT
 from caveat.workload.traces.foreign import Format, Head, look_at
 from caveat.workload.traces.generic import generic_format
+from caveat.workload.traces.lengths_only import LENGTHS_ONLY
 from caveat.workload.traces.mooncake import MOONCAKE
 from caveat.workload.traces.own import OWN
 from caveat.workload.traces.request_log import REQUEST_LOG
 
-FORMATS: tuple[Format, ...] = (OWN, MOONCAKE, BAILIAN, AZURE, BURSTGPT, BENCH_JSONL, REQUEST_LOG)
+FORMATS: tuple[Format, ...] = (OWN, MOONCAKE, BAILIAN, AZURE, BURSTGPT, BENCH_JSONL, REQUEST_LOG, LENGTHS_ONLY)
 """In the order in which they are tried; what none of them knows is generic, by a map of columns or usual names."""
 
 GENERIC = "generic"
@@ -29,6 +31,11 @@ def format_of(path: Path, name: str | None = None, columns: Mapping[str, str] | 
 
     UsageError for an unknown name, InputError for a file that none of them can be.
     """
+    if columns is not None and name not in (None, GENERIC):
+        raise UsageError(
+            f"format: found {name!r} beside a map of columns, expected one of the two",
+            next="leave the format out where the columns are mapped",
+        )
     head = look_at(path)
     if columns is not None or name == GENERIC:
         chosen = generic_format(path, head, columns)
@@ -48,6 +55,12 @@ def _named(name: str) -> Format:
 
 
 def _generic(path: Path, head: Head) -> Format:
+    if SERVEGEN_NAME.fullmatch(path.name):
+        raise InputError(
+            f"{path.name}: found one client's parameters of ServeGen, expected requests",
+            code="trace-format-unknown",
+            next="give its folder, from which requests are drawn",
+        )
     if not head.fields and not head.header and head.suffix != ".parquet":
         raise InputError(
             f"{path.name}: no format is recognised, expected JSON lines, CSV with a header or Parquet",

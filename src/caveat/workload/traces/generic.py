@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from caveat.workload.traces.lines import LineFile, unreadable
 from caveat.workload.traces.raw import Raw, block_columns, names_column, tokens_column
 
 MAPPED = ("time", "input", "output", "session", "turn", "blocks")
-"""What a map of columns may name; the first three it must."""
+"""What a map of columns may name. It must name input and output; without time only lengths are read."""
+
+_EXAMPLE = "time=NAME,input=NAME,output=NAME"
 
 _USUAL: Mapping[str, tuple[str, ...]] = {
     "time": ("timestamp", "time", "arrival_time", "arrived_at", "arrival", "start_time", "created", "ts", "t"),
@@ -46,25 +49,35 @@ def generic_format(path: Path, head: Head, given: Mapping[str, str] | None) -> F
     present = _columns_of(path, head)
     columns = dict(given) if given is not None else _guessed(present, head.fields)
     _check(path, columns, present)
-    if head.suffix == ".parquet":
-        read = partial(_read_parquet, columns)
-    elif head.fields:
-        read = partial(read_fields, msgspec.convert(columns, JsonFields))
-    else:
-        if "blocks" in columns:
-            raise InputError(
-                f"{path.name}: blocks in a CSV",
-                code="trace-column-missing",
-                next="lists of blocks need JSONL or Parquet",
-            )
-        read = partial(read_columns, msgspec.convert(columns, CsvColumns))
+    timed = "time" in columns
+    columns.setdefault("time", columns["input"])  # something to read; no time is made of it
+    read = _reader(path, head, columns)
     return Format(
         name="generic",
         title="CSV, JSONL or Parquet with a map of columns",
         recognises=lambda _: False,
-        read=read,
+        read=read if timed else partial(_untimed, read),
         time=columns["time"],
+        unit=None if timed else "s",
+        timed=timed,
     )
+
+
+def _reader(path: Path, head: Head, columns: dict[str, str]) -> Callable[[LineFile, Findings], Iterator[Raw]]:
+    if head.suffix == ".parquet":
+        return partial(_read_parquet, columns)
+    if head.fields:
+        return partial(read_fields, msgspec.convert(columns, JsonFields))
+    if "blocks" in columns:
+        raise InputError(
+            f"{path.name}: blocks in a CSV", code="trace-column-missing", next="lists of blocks need JSONL or Parquet"
+        )
+    return partial(read_columns, msgspec.convert(columns, CsvColumns))
+
+
+def _untimed(read: Callable[[LineFile, Findings], Iterator[Raw]], file: LineFile, findings: Findings) -> Iterator[Raw]:
+    for raw in read(file, findings):
+        yield replace(raw, time=np.zeros(len(raw.line)))
 
 
 def _columns_of(path: Path, head: Head) -> tuple[str, ...]:
@@ -91,13 +104,13 @@ def _guessed(present: Iterable[str], first: Mapping[str, Any]) -> dict[str, str]
 
 def _check(path: Path, columns: Mapping[str, str], present: Iterable[str]) -> None:
     unknown = [name for name in columns if name not in MAPPED]
-    missing = [name for name in MAPPED[:3] if name not in columns]
+    missing = [name for name in ("input", "output") if name not in columns]
     if unknown or missing:
         what = f"no column for {missing[0]}" if missing else f"{unknown[0][:40]!r} in the map of columns"
         raise InputError(
             f"{path.name}: {what}; the file has {', '.join(present)[:200] or 'none'}",
             code="trace-column-missing" if missing else "trace-column-unknown",
-            next=f"map the columns by name: {', '.join(MAPPED)}",
+            next=f"map them by name: {_EXAMPLE} (also {', '.join(MAPPED[3:])})",
         )
 
 
@@ -115,7 +128,12 @@ def _read_parquet(columns: Mapping[str, str], file: LineFile, findings: Findings
     table = _parquet(file.path)
     absent = [name for name in columns.values() if name not in table.schema_arrow.names]
     if absent:
-        _check(file.path, {}, table.schema_arrow.names)
+        raise InputError(
+            f"{file.path.name}: found no column {absent[0][:40]!r}, expected one of "
+            f"{', '.join(table.schema_arrow.names)[:200]}",
+            code="trace-column-missing",
+            next=f"map them by name: {_EXAMPLE}",
+        )
     file.hash_whole()
     for batch in table.iter_batches(columns=sorted(set(columns.values()))):
         cells = {ours: batch.column(theirs) for ours, theirs in columns.items()}

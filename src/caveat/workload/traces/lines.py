@@ -12,7 +12,7 @@ from typing import BinaryIO
 from caveat.errors import InputError
 from caveat.workload.traces.findings import Findings
 
-PIECE_BYTES = 2 << 20
+PIECE_BYTES = 1 << 19
 MAX_LINE_BYTES = 16 << 20
 _BOM = b"\xef\xbb\xbf"
 
@@ -101,6 +101,12 @@ def head_of(path: Path, size: int = 1 << 16) -> bytes:
 
 def opened(path: Path) -> BinaryIO:
     """The file, open; a pipe or device is refused before it could block."""
+    if path.is_dir():
+        raise InputError(
+            f"{path.name}: found a folder, expected a file",
+            code="trace-unreadable",
+            next="name the file in it; of folders only ServeGen's are read, by their chunk-N-trace.csv",
+        )
     if not stat.S_ISREG(path.stat().st_mode):
         raise InputError(
             f"{path.name}: not a regular file", code="trace-unreadable", next="save the trace to a file first"

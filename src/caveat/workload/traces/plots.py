@@ -9,8 +9,11 @@ import msgspec
 import numpy as np
 
 from caveat.units import MS_PER_S, NS_PER_S
-from caveat.workload.plan import NO_REQUEST, Int64
-from caveat.workload.traces.counts import FEWEST_BINS, counted, dispersion
+from caveat.workload.exact import Float64
+from caveat.workload.plan import NO_REQUEST, Int64, Whole
+from caveat.workload.summary import LengthCounts
+from caveat.workload.traces.counts import FEWEST_BINS, counted_in_parts, dispersion_at
+from caveat.workload.traces.passes import counts_of, gaps_in_slices
 from caveat.workload.traces.recording import Recording, previous_in_session
 from caveat.workload.traces.reuse import distances_blocks, distances_ms, previous_use, worst_so_far
 
@@ -26,7 +29,7 @@ class PlotData(msgspec.Struct, frozen=True, kw_only=True):
 
     rate_qps        requests per second in each `rate_step_s`
     dispersion      (bin in seconds, variance / mean of the counts in such bins, bins)
-    gaps_s          (gap between two requests in seconds, share of gaps at most so long)
+    gaps_s          (gap between two requests in seconds, of three digits, share of gaps at most so long)
     input_tokens    (length, share of requests at most so long); output_tokens the same
     reuse_by_s      (seconds since last use, share of all blocks reused within them)
     reuse_by_blocks (blocks listed since last use, share of all blocks reused within them)
@@ -49,7 +52,7 @@ class PlotData(msgspec.Struct, frozen=True, kw_only=True):
 def plots_of(recording: Recording, t_ns: Int64) -> PlotData:
     """The arrays of a recording that holds at least one request; `t_ns` are its times on the grid of its clock."""
     step_ns = _nice_step(recording.span_ns)
-    curve = counted(t_ns, recording.span_ns, step_ns) / (step_ns / NS_PER_S) if recording.span_ns else np.empty(0)
+    curve = _curve(t_ns, recording.span_ns, step_ns)
     by_s, by_blocks = _reuse_curves(recording) if recording.has_blocks else ((), ())
     turns, between_ns = _conversations(recording)
     return PlotData(
@@ -59,11 +62,17 @@ def plots_of(recording: Recording, t_ns: Int64) -> PlotData:
         output_tokens=cdf_points(recording.output_tokens),
         reuse_by_s=by_s,
         dispersion=tuple(_dispersions(recording, t_ns)),
-        gaps_s=_in_seconds(cdf_points(np.diff(t_ns))),
+        gaps_s=_in_seconds(_points_of(_gap_counts(t_ns))),
         reuse_by_blocks=by_blocks,
         turns=cdf_points(turns),
         between_s=_in_seconds(cdf_points(between_ns)),
     )
+
+
+def _curve(t_ns: Int64, span_ns: int, step_ns: int) -> Float64:
+    """Requests per second in each step; none where no time passes."""
+    parts = [np.empty(0, np.int64), *counted_in_parts(t_ns, span_ns, step_ns)]
+    return np.asarray(np.concatenate(parts) / (step_ns / NS_PER_S), np.float64)
 
 
 def _nice_step(span_ns: int) -> int:
@@ -90,23 +99,38 @@ def _dispersions(recording: Recording, t_ns: Int64) -> Iterator[tuple[float, flo
         scale_ns = units * unit_ns
         if recording.span_ns // scale_ns < FEWEST_BINS:
             return
-        counts = counted(t_ns, recording.span_ns, scale_ns)
-        index = dispersion(counts)
+        index = dispersion_at(t_ns, recording.span_ns, scale_ns)
         if index is not None:
-            yield scale_ns / NS_PER_S, index, len(counts)
+            yield scale_ns / NS_PER_S, index, recording.span_ns // scale_ns
 
 
-def cdf_points(values: Int64) -> Points:
+def cdf_points(values: Whole) -> Points:
     """(value, share of the values at most so great), more of them where the upper tail is; empty for no values."""
+    return _points_of(counts_of(values)) if len(values) else ()
+
+
+def _points_of(counted: LengthCounts) -> Points:
+    values, often = counted.table()
     if not len(values):
         return ()
-    by_rank = np.sort(values)
-    shares = 1.0 - np.geomspace(1.0, 1.0 / (len(values) + 1), _CDF_POINTS)
+    sums = np.cumsum(often)
+    count = int(sums[-1])
+    shares = 1.0 - np.geomspace(1.0, 1.0 / (count + 1), _CDF_POINTS)
     even = np.linspace(0.0, 1.0, _CDF_POINTS)
-    places = np.unique(np.minimum((np.concatenate([shares, even]) * len(values)).astype(np.int64), len(values) - 1))
-    drawn = np.unique(by_rank[places])
-    at_most = np.searchsorted(by_rank, drawn, side="right") / len(values)
-    return tuple(zip(drawn.astype(np.float64).tolist(), at_most.tolist(), strict=True))
+    ranks = np.minimum((np.concatenate([shares, even]) * count).astype(np.int64), count - 1)
+    places = np.unique(np.searchsorted(sums, ranks, side="right"))
+    return tuple(zip(values[places].astype(np.float64).tolist(), (sums[places] / count).tolist(), strict=True))
+
+
+def _gap_counts(t_ns: Int64) -> LengthCounts:
+    """Gaps rounded up to three digits, so that few different ones are held; the share at each is exact."""
+    longest_ns = max((int(gaps.max()) for gaps in gaps_in_slices(t_ns)), default=0)
+    counts = LengthCounts()
+    for gaps in gaps_in_slices(t_ns):
+        digits = np.floor(np.log10(np.maximum(gaps, 1))).astype(np.int64)
+        unit = 10 ** np.maximum(digits - 2, 0)
+        counts.add(np.minimum(-(-gaps // unit) * unit, longest_ns))
+    return counts
 
 
 def _in_seconds(points: Points) -> Points:

@@ -37,6 +37,12 @@ def profile_of(recording: Recording, *, min_count: int = MIN_COUNT, name: str = 
             code="profile-too-few",
             next="record for longer",
         )
+    if not recording.source.timed:
+        raise CannotSayError(
+            f"{recording.source.name}: lengths without times: a profile holds when requests come",
+            code="profile-untimed",
+            next="record the arrivals",
+        )
     parts = _Parts(recording, min_count)
     t_ns = on_grid(recording.t_ns, recording.source.grid_ns)
     return Profile(
@@ -169,16 +175,25 @@ class _Parts:
         else:
             self.notes.append("times between turns are met roughly: longer where few conversations are open at a time")
         self.notes.append(
-            "lengths do not change with the time of day; what prompts share beyond trunks is matched by size and age"
+            "lengths do not change with the time of day; what prompts share beyond trunks is matched by size and age: "
+            "caches that forget or are often full find somewhat more in a replay"
         )
+
+
+def _beginnings(count: int) -> str:
+    return f"{count} beginning{' is' if count == 1 else 's are'}"
+
+
+def _names(name: str) -> str:
+    return f"no names but the one that you gave it, {name!r}" if name else "no names"
 
 
 def privacy_statement(profile: Profile) -> str:
     """What can be recovered from a profile and what cannot, in sentences, from what is in it."""
     window = format_seconds(seconds_from_ns(profile.arrivals.window_ns))
     lines = [
-        f"This profile stands for {profile.requests:,} requests. It holds no text, no hash of text, no names and no "
-        "dates: times count from the first request.",
+        f"This profile stands for {profile.requests:,} requests. It holds no text, no hash of text, no dates (times "
+        f"count from the first request) and {_names(profile.name)}.",
         f"Nothing in it stands for fewer than {profile.smallest():,} requests (threshold {profile.min_count:,}).",
         f"It shows: how many requests came in each window of {window} or more (windows with fewer are joined); how "
         "lengths are distributed, rounded to 16 steps an octave (4.4 %) above 16 tokens unless the threshold of "
@@ -188,7 +203,7 @@ def privacy_statement(profile: Profile) -> str:
     if profile.trunks:
         longest = max(trunk.blocks for trunk in profile.trunks)
         lines.append(
-            f"It shows that {len(profile.trunks)} beginnings are shared by at least "
+            f"It shows that {_beginnings(len(profile.trunks))} shared by at least "
             f"{min(trunk.requests for trunk in profile.trunks):,} prompts each, the longest of {longest} blocks of "
             f"{profile.block_tokens} tokens; not what they say."
         )

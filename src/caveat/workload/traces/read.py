@@ -21,9 +21,11 @@ from caveat.workload.traces.checks import Checks
 from caveat.workload.traces.clock import Clock
 from caveat.workload.traces.findings import Findings
 from caveat.workload.traces.formats import format_of
+from caveat.workload.traces.gathered import LinesOf, gathered
 from caveat.workload.traces.lines import LineFile
 from caveat.workload.traces.own import OWN, head_line
-from caveat.workload.traces.recording import Recording, TraceSource, joined
+from caveat.workload.traces.passes import in_order
+from caveat.workload.traces.recording import Recording, TraceSource
 
 _SMALL_IDS = 4
 """Ids up to so many times their number are used as they are; sparser ones are numbered anew."""
@@ -66,6 +68,10 @@ class TraceStream:
             )
         self._checks = Checks(self._clock, self.block_tokens, self.findings)
 
+    def lines_of(self, places: Int64) -> Int64:
+        """Lines of the file of some of the requests read so far, by their places in its order."""
+        return self._checks.lines.of(places)
+
     def source(self) -> TraceSource:
         """What is known of the file so far."""
         return TraceSource(
@@ -76,6 +82,7 @@ class TraceStream:
             time_unit=self._clock.unit.unit,
             time_unit_how=self._clock.unit.how,
             grid_ns=self._head.grid_ns if self._head else 0,
+            timed=self._format.timed,
             transformations=self._head.transformations if self._head else (),
         )
 
@@ -101,23 +108,35 @@ def read_trace(
     file cannot be read or holds no request; every other fault is among the problems.
     """
     stream = TraceStream(path, format=format, columns=columns, time_unit=time_unit, block_tokens=block_tokens)
-    parts = list(stream.blocks())
-    if not parts:
+    whole = gathered(stream.blocks())
+    if whole is None:
+        lines, (why, next) = stream.source().lines, stream.findings.why_nothing()
         raise InputError(
-            f"{path.name}: no request can be read from {stream.source().lines:,} lines",
+            f"{path.name}: no request can be read from {lines:,} line{'' if lines == 1 else 's'}"
+            f"{f': {why}' if why else ''}",
             code="trace-empty",
-            next="; ".join(f"{p.code}: {p.message}" for p in stream.findings.problems()[:3]) or "check the file",
+            next=next or "check the file",
         )
-    whole = replace(joined(parts), source=stream.source())
-    recording = audited(_numbered(_in_order(whole)), stream.findings)
-    return TraceRead(recording, stream.findings.problems())
+    whole = _with_blocks_or_none(replace(whole, source=stream.source()))
+    ordered, lines_of = _in_order(whole, stream.lines_of)
+    return TraceRead(audited(_numbered(ordered), stream.findings, lines_of), stream.findings.problems())
 
 
-def _in_order(recording: Recording) -> Recording:
-    t_ns = recording.t_ns
-    if np.any(np.diff(t_ns) < 0):
-        recording = recording.at(np.argsort(t_ns, kind="stable"))
-    return replace(recording, t_ns=recording.t_ns - recording.t_ns[0])
+def _with_blocks_or_none(recording: Recording) -> Recording:
+    """Without columns for blocks where not one prompt lists any: what is shared is then unknown, not nothing."""
+    if not recording.has_blocks or len(recording.prefix_blocks):
+        return recording
+    return replace(recording, prefix_ends=recording.prefix_blocks)
+
+
+def _in_order(recording: Recording, lines_of: LinesOf) -> tuple[Recording, LinesOf]:
+    """Sorted by time, from 0, and the lines of its requests. The column of times is ours and changed in place."""
+    order: Int64 | None = None
+    if not in_order(recording.t_ns):
+        order = np.argsort(recording.t_ns, kind="stable")
+        recording = recording.at(order)
+    recording.t_ns[:] -= int(recording.t_ns[0])
+    return recording, lines_of if order is None else lambda places: lines_of(order[places])
 
 
 def _numbered(recording: Recording) -> Recording:

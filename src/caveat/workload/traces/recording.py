@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from caveat.units import NS_PER_S
-from caveat.workload.plan import NO_REQUEST, Int64, Plan
+from caveat.workload.plan import NO_REQUEST, Int64, Plan, Whole
 
 
 def _empty() -> Int64:
@@ -25,7 +25,8 @@ class TraceSource(msgspec.Struct, frozen=True, kw_only=True):
 
     `time_unit` is that of the file and `time_unit_how` who says so. `grid_ns` is the step of the recorder's clock
     where that is coarse enough to show, 0 where it is not; what happened within a step was not recorded.
-    `transformations` are sentences, in the order in which they were applied.
+    `transformations` are sentences, in the order in which they were applied. `timed` is false where the file has
+    lengths and no times: all of them are then 0 and say nothing.
     """
 
     name: str
@@ -35,6 +36,7 @@ class TraceSource(msgspec.Struct, frozen=True, kw_only=True):
     time_unit: str = "ns"
     time_unit_how: str = "exact"
     grid_ns: int = 0
+    timed: bool = True
     transformations: tuple[str, ...] = ()
 
     def words(self) -> str:
@@ -44,7 +46,9 @@ class TraceSource(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """Requests in order of their times. Columns are int64; those from `session` on are empty where not recorded.
+    """Requests in order of their times. Columns from `session` on are empty where not recorded.
+
+    Columns are int64; lengths may be int32, which holds any of them in half the room.
 
     t_ns              arrival, from the first one
     input_tokens      length of the prompt
@@ -55,8 +59,8 @@ class Recording:
     """
 
     t_ns: Int64
-    input_tokens: Int64
-    output_tokens: Int64
+    input_tokens: Whole
+    output_tokens: Whole
     session: Int64 = field(default_factory=_empty)
     turn: Int64 = field(default_factory=_empty)
     prefix_ends: Int64 = field(default_factory=_empty)
@@ -158,6 +162,11 @@ def recording_of(plan: Plan, name: str = "plan") -> Recording:
         if parts
         else Recording(t_ns=_empty(), input_tokens=_empty(), output_tokens=_empty(), source=source)
     )
+
+
+def with_source(recording: Recording, source: TraceSource) -> Recording:
+    """The same requests from another source."""
+    return replace(recording, source=source)
 
 
 def previous_in_session(recording: Recording) -> Int64:

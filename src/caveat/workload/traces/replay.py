@@ -54,8 +54,8 @@ class RecordingPlan:
             after = before[start : start + CHUNK] if part.has_sessions else np.empty(0, np.int64)
             yield PlanBlock(
                 at_ns=part.t_ns,
-                input_tokens=np.maximum(part.input_tokens, 1),
-                output_tokens=np.maximum(part.output_tokens, 1),
+                input_tokens=np.maximum(part.input_tokens, 1).astype(np.int64),
+                output_tokens=np.maximum(part.output_tokens, 1).astype(np.int64),
                 after=after,
                 think_ns=np.zeros_like(after),
                 session=part.session,
@@ -75,9 +75,15 @@ class RecordingPlan:
 
 
 def plan_of_recording(recording: Recording) -> RecordingPlan:
-    """The plan that repeats a recording. InputError if there is nothing in it."""
+    """The plan that repeats a recording. InputError if there is nothing in it, or no times."""
     if not len(recording):
         raise InputError("the trace holds no request", code="trace-empty", next="take less away from it")
+    if not recording.source.timed:
+        raise InputError(
+            f"{recording.source.name}: found lengths without times, expected when each request came",
+            code="trace-untimed",
+            next="take its lengths (caveat trace fit FILE -o workload.json) and say a rate or a concurrency",
+        )
     return RecordingPlan(recording)
 
 

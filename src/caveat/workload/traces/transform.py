@@ -10,7 +10,7 @@ import numpy as np
 from caveat.units import NS_PER_S
 from caveat.workload.bounds import MAX_SPAN_S, MAX_TOKENS, between
 from caveat.workload.loadgen_schedule import MAX_SPAN_NS
-from caveat.workload.plan import Int64
+from caveat.workload.plan import Int64, Whole
 from caveat.workload.streams import Stream
 from caveat.workload.traces.audit import on_grid
 from caveat.workload.traces.recording import Recording
@@ -18,14 +18,14 @@ from caveat.workload.traces.recording import Recording
 
 def first_seconds(recording: Recording, seconds: float) -> Recording:
     """The requests of the first so many seconds."""
-    between("seconds", seconds, 1e-9, MAX_SPAN_S)
+    between("first", seconds, 1e-9, MAX_SPAN_S, next="change --first, or first_s of the replay")
     count = int(np.searchsorted(recording.t_ns, round(seconds * NS_PER_S)))
     return recording.at(slice(0, count)).changed(f"first {seconds:g} s")
 
 
 def thinned(recording: Recording, every: int, *, start: int = 0) -> Recording:
     """Every k-th request, beginning with number `start`: the rate divided by k, less bursty, and less is reused."""
-    between("every", every, 1, 1 << 40)
+    between("thin", every, 1, 1 << 40, next="change --thin, or thin of the replay")
     between("start", start, 0, every - 1)
     return recording.at(slice(start, None, every)).changed(f"every {_ordinal(every)} request")
 
@@ -37,8 +37,8 @@ def _ordinal(number: int) -> str:
 
 def scaled_lengths(recording: Recording, *, input: float = 1.0, output: float = 1.0) -> Recording:
     """Lengths times a factor, at least one token; blocks shrink or grow with the input, so that their ids stay."""
-    between("input", input, 1e-6, 1e6)
-    between("output", output, 1e-6, 1e6)
+    for name, factor in (("input", input), ("output", output)):
+        between(f"scale of {name}", factor, 1e-6, 1e6, next=f"change --scale, or scale_{name} of the replay")
     columns = {
         "input_tokens": _scaled(recording.input_tokens, input),
         "output_tokens": _scaled(recording.output_tokens, output),
@@ -60,7 +60,7 @@ def scaled_lengths(recording: Recording, *, input: float = 1.0, output: float = 
 
 def sped_up(recording: Recording, speed: float) -> Recording:
     """All times divided by a factor; above 1 is faster."""
-    between("speed", speed, 1e-3, 1e6)
+    between("speed", speed, 1e-3, 1e6, next="change --speed, or speed of the replay")
     between("last time / speed", float(recording.t_ns[-1]) / speed if len(recording) else 0.0, 0, MAX_SPAN_NS)
     faster = recording.changed(f"{speed:g} times as fast", t_ns=_times(recording.t_ns, speed))
     grid_ns = round(recording.source.grid_ns / speed)
@@ -79,7 +79,7 @@ def spread_within_steps(recording: Recording, seed: int = 0) -> Recording:
     return replace(spread, t_ns=t_ns[order], source=msgspec.structs.replace(spread.source, grid_ns=0))
 
 
-def _scaled(tokens: Int64, factor: float) -> Int64:
+def _scaled(tokens: Whole, factor: float) -> Whole:
     if factor == 1.0:
         return tokens
     scaled = np.rint(tokens * factor).astype(np.int64)
