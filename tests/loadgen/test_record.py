@@ -11,6 +11,7 @@ from caveat.figures import dump, load
 from caveat.loadgen import Endpoint, record
 from caveat.loadgen.engine import EngineFacts, Fact
 from caveat.loadgen.folder import NOTES, SAMPLES
+from caveat.loadgen.tokens import TokenCalibration
 from caveat.workload import Concurrency, Fixed, Limits, Separate, Workload, plan_digest
 from tests.loadgen.folders import HEALTH, SUBJECT, made_folder, poisson_spec
 
@@ -186,6 +187,18 @@ def test_what_each_answer_says_of_the_cache_stands_before_the_salt(tmp_path, cac
     assert run.row("caveat-cached-input-share-usage").value == cached / 40
     assert run.conditions.get("cached_share") == cached / 40
     assert run.conditions.get("prefix_caching") == caching
+
+
+@pytest.mark.parametrize(("cached", "outcome"), [(27, "pass"), (40, "fail")])
+def test_a_template_and_the_salt_may_come_from_the_cache(tmp_path, cached, outcome):
+    """27 tokens of a template and 4 words of salt stand before each prompt of 100; one in a hundred more may be."""
+    found = TokenCalibration(
+        tokens_per_word=1.0, overhead_tokens=27.0, residual_tokens=0.0, residual_share=0.0, probes=()
+    )
+    run = record(made_folder(tmp_path / "a", columns=told(cached, prompt=100), prompts=found))
+    (check,) = [one for one in run.validity if one.aspect == "cache state"]
+    assert check.outcome == outcome
+    assert "32.0% may: all prompts begin with 31 of 100 tokens, the server's template and our salt" in check.sentence
 
 
 def test_answers_that_say_nothing_of_a_cache_make_no_figure_of_it(tmp_path):

@@ -13,6 +13,7 @@ from caveat.errors import InputError
 from caveat.figures import Check, Outcome, Provenance, Run, Source, Value
 from caveat.loadgen.engine import EngineFacts, change
 from caveat.loadgen.folder import SAMPLES, Notes, read_folder
+from caveat.loadgen.prompts import SALT_WORDS
 from caveat.loadgen.selfcheck import limit_sentences
 from caveat.loadgen.spec import Spec
 from caveat.measure import CACHED_SHARE, Client, SampleColumns, Summary, columns_of, run_of, summarize, unchecked
@@ -194,10 +195,12 @@ def _cache_checks(spec: Spec, notes: Notes, summary: Summary, *, planned: bool) 
         "The server's usage records say": None if stated is None else stated.value,
         "The server's counters say": counted,
     }
+    alike, said = _begin_alike(notes, summary)
     for who, share in shares.items():
         if share is not None:
-            outcome: Outcome = "pass" if planned or share < _STRAY else "fail"
-            why = "; the plan has prompts that begin alike" if planned else f", {_STRAY:.0%} may where none was planned"
+            outcome: Outcome = "pass" if planned or share < _STRAY + alike else "fail"
+            may = f", {_STRAY + alike:.1%} may: {said}" if alike else f", {_STRAY:.0%} may where none was planned"
+            why = "; the plan has prompts that begin alike" if planned else may
             sentence = f"{who} that {share:.1%} of prompt tokens came from a cache{why}."
             yield Check(aspect="cache state", outcome=outcome, sentence=sentence)
     if stated is not None or counted is not None:
@@ -208,6 +211,24 @@ def _cache_checks(spec: Spec, notes: Notes, summary: Summary, *, planned: bool) 
         return
     sentence = "Prompts were not salted and the server says nothing of its cache: an earlier run may have warmed it."
     yield Check(aspect="cache state", outcome="unknown", sentence=sentence)
+
+
+def _begin_alike(notes: Notes, summary: Summary) -> tuple[float, str]:
+    """The share of prompt tokens with which every prompt of the run begins, planned or not, and what they are.
+
+    The server's own template stands before ours, and the salt after it. What a template has behind the prompt counts
+    as before it: the calibration of prompts cannot tell one from the other.
+    """
+    lengths = summary.conditions.get("input_tokens")
+    mean = lengths.get("mean", 0.0) if isinstance(lengths, dict) else 0.0
+    if notes.prompts is None or mean <= 0:
+        return 0.0, ""
+    salt = SALT_WORDS * notes.prompts.tokens_per_word if notes.salt is not None else 0.0
+    tokens = min(mean, notes.prompts.overhead_tokens + salt)
+    return (
+        tokens / mean,
+        f"all prompts begin with {tokens:.3g} of {mean:.4g} tokens, the server's template and our salt",
+    )
 
 
 def _accuracy(spec: Spec) -> tuple[Check, ...]:

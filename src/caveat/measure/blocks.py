@@ -16,6 +16,7 @@ from caveat.measure.columns import Floats
 FEWEST_EFFECTIVE = 40.0  # fewer independent values than this make no interval: their own number is not known
 MOST_BLOCKS = 256
 RESAMPLES = 1999
+_BLOCKS_AT_ONCE = 100_000
 
 _FEWEST_BLOCKS = 20
 _POINTS = 4096  # a longer series is averaged down to so many points before its correlation is taken
@@ -81,5 +82,11 @@ def resampled_means(columns: Floats, block: int, rng: np.random.Generator) -> Fl
     sums = np.zeros((n + 1, columns.shape[1]))
     np.cumsum(columns, axis=0, out=sums[1:])
     means = (sums[block:] - sums[:-block]) / block
-    starts: npt.NDArray[np.int64] = rng.integers(0, len(means), size=(RESAMPLES, n // block))
-    return np.asarray(means[starts].mean(axis=1))
+    blocks = n // block
+    found = np.empty((RESAMPLES, columns.shape[1]))
+    at_once = max(1, _BLOCKS_AT_ONCE // blocks)  # all at once would take gigabytes for a million requests
+    for first in range(0, RESAMPLES, at_once):
+        some = found[first : first + at_once]
+        starts: npt.NDArray[np.int64] = rng.integers(0, len(means), size=(len(some), blocks))
+        some[:] = means[starts].mean(axis=1)
+    return found
