@@ -178,7 +178,7 @@ def engine(result: Result) -> Iterator[str]:
         f"- {run['what']}: {aspect}, {outcome}: {sentence}"
         for run in runs
         for aspect, outcome, sentence in run["validity"]
-        if outcome != "pass"
+        if outcome not in ("pass", "not applicable")
     ]
     yield "\n".join(failing or ["- nothing"]) + "\n"
     yield from (f"![{run['what']}](plots/{run['plot']})\n" for run in runs if run.get("plot"))

@@ -21,6 +21,8 @@ def twin(result: Result) -> Iterator[str]:
         "beside the whole way of measuring; it says nothing of how near the model is to any real engine.\n"
     )
     yield f"{_priority(result.notes['priority'])} Taken {result.machine.sentence()}.\n"
+    if "later" in result.notes:
+        yield f"{result.notes['later']}\n"
     yield _verdict(outcomes)
     rows = [_row(outcome, metric) for outcome in outcomes for metric in ("TTFT", "TPOT", "E2E")]
     yield "Simulated -> measured, milliseconds:\n"
